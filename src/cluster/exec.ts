@@ -30,7 +30,7 @@ const MAX_STDERR = 4096
  *
  * @param patienceMs the maximum time until the end, in milliseconds
  * @throws ApiError if the apiserver refuses the request; another error if the program cannot be
- * started, or the connection breaks
+ * started, writes more than 32 MiB, or the connection breaks
  */
 export async function execInContainer(
   access: Access,
@@ -39,19 +39,22 @@ export async function execInContainer(
   patienceMs: number,
 ): Promise<ExecResult> {
   const { Exec } = await import('@kubernetes/client-node')
-  const stdout = collector(MAX_STDOUT)
+  let fail = (_: Error) => {}
+  const stdout = collector(MAX_STDOUT, () => {
+    fail(new Error(`the output has more than ${MAX_STDOUT >> 20} MiB`))
+  })
   const stderr = collector(MAX_STDERR)
   const exec = new Exec(asKubeConfig(access))
   let close = () => {}
   const ended = new Promise<V1Status>((resolve, reject) => {
+    fail = reject
     const late = () => reject(new Error(`no answer within ${patienceMs / 1000} seconds`))
     const timer = setTimeout(late, patienceMs)
-    const words = [...argv]
     const opening = exec.exec(
       namespace,
       pod,
       container,
-      words,
+      [...argv],
       stdout,
       stderr,
       null,
@@ -93,14 +96,21 @@ function asKubeConfig({ server, credentials }: Access): KubeConfig {
   return config as unknown as KubeConfig
 }
 
-function collector(most: number): Writable & { readonly text: () => string } {
+/**
+ * Returns a stream that keeps the beginning of what is written.
+ *
+ * @param onMore called when more is written
+ */
+function collector(most: number, onMore = () => {}): Writable & { readonly text: () => string } {
   const parts: Buffer[] = []
   let left = most
   const stream = new Writable({
     write: (part: Buffer, _encoding, done) => {
-      const kept = part.subarray(0, left)
+      // A part of a buffer would keep all of it in memory.
+      const kept = part.length <= left ? part : Buffer.from(part.subarray(0, left))
       left -= kept.length
-      parts.push(kept)
+      if (kept.length > 0) parts.push(kept)
+      if (kept.length < part.length) onMore()
       done()
     },
   })

@@ -49,6 +49,11 @@ export interface PodEvidence {
   ) => readonly Thing<Column>[]
 }
 
+/** Returns the pods of a run by name. */
+export function podsByName({ pods }: RunEvidence): ReadonlyMap<string, PodEvidence> {
+  return new Map(pods.map((pod) => [pod.pod, pod]))
+}
+
 /** Returns the columns that have no value in any row of the pod, or counters with one sample. */
 export function unreadColumns({ things, metrics }: PodEvidence, need: Need): readonly string[] {
   const { metric, columns, isTotal = false, canBeEmpty = false } = need

@@ -407,11 +407,10 @@ function unthrottledParts(
     const delay = growthOf(thing, 'run_delay') ?? 0
     delays.set(container, (delays.get(container) ?? 0) + delay)
   }
+  const containers = Map.groupBy(pod.things(CONTAINER), ({ container }) => container ?? '')
   return new Map(
     [...delays].map(([container, delay]) => {
-      const own = pod.things(CONTAINER).filter((one) => {
-        return (one.container ?? '') === container
-      })
+      const own = containers.get(container) ?? []
       const throttled = sumOf(own.map((one) => growthOf(one, 'throttled')))
       const part = delay > 0 && throttled !== null ? 1 - throttled / delay : 0
       return [container, Math.max(part, 0)]

@@ -6,6 +6,7 @@ import {
   nameOf,
   type PodEvidence,
   partlyRead,
+  podsByName,
   type RunEvidence,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
@@ -225,8 +226,8 @@ function sentenceOf(
   return `${subject} ${sentence(worst)}.${loss}${less}${more}${shared}`
 }
 
-function plotOf({ plots }: FindingRule, { pods }: RunEvidence, name: string): PlottedColumn | null {
-  const pod = pods.find((one) => one.pod === name)
+function plotOf({ plots }: FindingRule, run: RunEvidence, name: string): PlottedColumn | null {
+  const pod = run.view(podsByName).get(name)
   const isRead = ({ column, ...place }: PlottedColumn) =>
     pod !== undefined && unreadColumns(pod, { ...place, columns: [column] }).length === 0
   const found = plots.find(isRead)
@@ -261,10 +262,6 @@ function uncheckedFor(
     const pods = own.length === known.length ? null : own.map(({ pod }) => pod)
     return { rule: name, title, reason, pods }
   })
-}
-
-function podsByName({ pods }: RunEvidence): ReadonlyMap<string, PodEvidence> {
-  return new Map(pods.map((pod) => [pod.pod, pod]))
 }
 
 /** Returns the metrics that were collected for any pod. */

@@ -141,8 +141,9 @@ function findAllKilled(pod: PodEvidence): readonly (KillFinding | undefined)[] {
   const inRows = things.map(findKilled)
   const seen = new Set(inRows.flatMap((one) => one?.things ?? []))
   const ended = (pod.ended ?? []).filter(({ reason }) => reason === 'OOMKilled')
+  const byContainer = Map.groupBy(things, (one) => one.container)
   const byStatus = ended.flatMap(({ container }) => {
-    const thing = things.find((one) => one.container === container)
+    const thing = byContainer.get(container)?.[0]
     const name = `container ${container}`
     return seen.has(name) ? [] : [findEnded(name, thing)]
   })

@@ -42,5 +42,9 @@ export const NO_PROGRESS = defineRule({
 
 function findStuck(run: RunEvidence): readonly Affected[] {
   const groups = FINDERS.flatMap(({ find }) => find(run))
-  return groups.flatMap((stuck) => stuck.pods.map((one) => ({ ...one, stuck })))
+  return groups.flatMap((stuck, place) => {
+    // Each group has a finding of its own.
+    const cause = String(place)
+    return stuck.pods.map((one) => ({ ...one, cause, stuck }))
+  })
 }

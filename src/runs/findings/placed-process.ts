@@ -51,7 +51,7 @@ export function overlap(first: Thing, second: Thing): number {
  * Returns the start and the end of a process in seconds since 1970, to compare processes of several
  * logs; in seconds since the first timepoint of the log if the rows have no dates.
  */
-function timesOf({ startedAt, from, to }: Thing): readonly [number, number] {
+export function timesOf({ startedAt, from, to }: Thing): readonly [number, number] {
   const start = startedAt ?? from
   return [start, start + to - from]
 }

@@ -12,7 +12,7 @@ import {
 } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
-import { ALLOWED, overlap, type Placed, placedIn, RUNNING_COUNTERS } from './placed-process.ts'
+import { ALLOWED, type Placed, placedIn, RUNNING_COUNTERS, timesOf } from './placed-process.ts'
 
 const PLACEMENT = {
   metric: PRESSURE.name,
@@ -107,10 +107,11 @@ function nodeOf({ pod, process }: Placed): string {
 
 /** Returns the pods of processes that kept each other from running for a tenth of the run. */
 function findCrowd(mates: readonly Placed[]): readonly PinnedPod[] {
+  const timeDuring = timeOfAll(mates)
   const waiting = mates.flatMap((one) => {
     const delay = growthOf(one.process, 'run_delay') ?? 0
     const ran = growthOf(one.process, 'cpu_time') ?? 0
-    const waited = Math.min(delay, othersTime(one, mates))
+    const waited = Math.min(delay, Math.max(timeDuring(one) - ran, 0) / one.count)
     const seconds = one.process.readings.get('run_delay')?.seconds ?? 0
     const lost = timeLost(waited, ran, seconds)
     const part = percentOf(lost, one.pod.elapsed)
@@ -118,17 +119,13 @@ function findCrowd(mates: readonly Placed[]): readonly PinnedPod[] {
     return isLong ? [{ one, lost, part, waited, ran }] : []
   })
   if (waiting.length < 2) return []
-  const byPod = new Map<string, typeof waiting>()
-  for (const each of waiting) {
-    const { pod } = each.one.pod
-    byPod.set(pod, [...(byPod.get(pod) ?? []), each])
-  }
-  const all = waiting.map(({ one }) => one)
+  const byPod = Map.groupBy(waiting, ({ one }) => one.pod.pod)
+  const things = namesOf(waiting.map(({ one }) => one))
   return [...byPod].map(([pod, own]) => {
     const worst = own.reduce((most, each) => (each.lost > most.lost ? each : most))
     return {
       pod,
-      things: namesOf(all),
+      things,
       lost: worst.lost,
       facts: listFacts(PINNED_FACTS, {
         'time waiting': worst.part,
@@ -142,17 +139,31 @@ function findCrowd(mates: readonly Placed[]): readonly PinnedPod[] {
 }
 
 /**
- * Returns the CPU seconds of the other processes during the life of this one, divided by the number
- * of processors on which they may run.
+ * Returns a function that returns the CPU seconds of all processes during the life of one of them.
+ * The CPU time of a process is spread evenly over its life. A node can have thousands of processes,
+ * so the CPU time of all until each start and end is summed up once.
  */
-function othersTime(one: Placed, mates: readonly Placed[]): number {
-  let seconds = 0
-  for (const other of mates) {
-    if (other === one) continue
-    const ran = growthOf(other.process, 'cpu_time') ?? 0
-    seconds += ran * overlap(other.process, one.process)
+function timeOfAll(mates: readonly Placed[]): (one: Placed) => number {
+  const changes = mates.flatMap(({ process }) => {
+    const [from, to] = timesOf(process)
+    const rate = to > from ? (growthOf(process, 'cpu_time') ?? 0) / (to - from) : 0
+    return [
+      { at: from, rate },
+      { at: to, rate: -rate },
+    ]
+  })
+  const until = new Map<number, number>()
+  let [rate, seconds, last] = [0, 0, 0]
+  for (const change of changes.sort((a, b) => a.at - b.at)) {
+    seconds += rate * (change.at - last)
+    until.set(change.at, seconds)
+    rate += change.rate
+    last = change.at
   }
-  return seconds / one.count
+  return ({ process }) => {
+    const [from, to] = timesOf(process)
+    return (until.get(to) ?? 0) - (until.get(from) ?? 0)
+  }
 }
 
 /** Names the processes, with their pods if they belong to several pods. */

@@ -1,6 +1,6 @@
 import { median, spreadOf } from '../../lib/statistics.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
-import { longestWait, type WaitingLine } from '../rules/longest-wait.ts'
+import { longestWaits, type WaitingLine } from '../rules/longest-wait.ts'
 import {
   type Affected,
   defineRule,
@@ -129,11 +129,12 @@ function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
   if (workers.length < MIN_PODS) return []
   const spread = spreadOf(workers.map(({ seconds }) => seconds))
   const { middle, deviation } = spread ?? { middle: 0, deviation: 0 }
+  const compared = sampleOf(workers, MAX_COMPARED).map(({ pod }) => ({ pod, busy: busyTime(pod) }))
   return workers.flatMap((worker) => {
     const more = worker.seconds - middle
     const part = percentOf(more, middle)
     const isOutlier = more > 4 * deviation && part >= MORE_WORK.threshold.value
-    return isOutlier ? buildOverloaded(worker, middle, workers) : []
+    return isOutlier ? buildOverloaded(worker, middle, compared, workers.length) : []
   })
 }
 
@@ -141,12 +142,13 @@ function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
 function buildOverloaded(
   { pod, program, seconds }: Worker,
   middle: number,
-  workers: readonly Worker[],
+  compared: readonly BusyPod[],
+  count: number,
 ): readonly Overloaded[] {
   const more = seconds - middle
   const excess = more / Math.max(seconds / Math.max(pod.elapsed, 1), 1)
   if (excess < MIN_SECONDS || percentOf(excess, pod.elapsed) < MIN_PART) return []
-  const others = workers.flatMap((one) => (one.pod === pod ? [] : one.pod))
+  const others = compared.filter((one) => one.pod !== pod)
   const idle = median(others.map((one) => idleTime(one, pod))) ?? 0
   const isLost = idle >= MIN_IDLE * excess
   return [
@@ -159,7 +161,7 @@ function buildOverloaded(
         'more than the median': percentOf(more, middle),
         'CPU time': seconds,
         'median of the pods': middle,
-        'pods compared': workers.length,
+        'pods compared': count,
         [IDLE]: isLost ? idle : null,
       }),
     },
@@ -169,11 +171,29 @@ function buildOverloaded(
 /** The part of the additional time for which the others must have been idle. */
 const MIN_IDLE = 0.5
 
+/** The most pods whose idle time is compared: as many as are enough for a median. */
+const MAX_COMPARED = 100
+
+/** Returns items of a list that are evenly spread over it. */
+function sampleOf<Item>(items: readonly Item[], most: number): readonly Item[] {
+  const step = Math.max(items.length / most, 1)
+  const count = Math.min(items.length, most)
+  return Array.from({ length: count }, (_, place) => items[Math.floor(place * step)] as Item)
+}
+
+/** A pod, and the seconds in which its processes can have computed. */
+interface BusyPod {
+  readonly pod: PodEvidence
+  readonly busy: number
+}
+
+function busyTime(pod: PodEvidence): number {
+  return processorTimes(pod).reduce((sum, one) => sum + one.busy, 0)
+}
+
 /** Returns the least seconds for which a pod cannot have computed while another one ran. */
-function idleTime(pod: PodEvidence, other: PodEvidence): number {
-  const both = sharedTime(pod, other)
-  const busy = processorTimes(pod).reduce((sum, one) => sum + one.busy, 0)
-  return Math.max(both - busy, 0)
+function idleTime({ pod, busy }: BusyPod, other: PodEvidence): number {
+  return Math.max(sharedTime(pod, other) - busy, 0)
 }
 
 /** Returns the seconds in which both pods ran; 0 if their times are not known. */
@@ -258,7 +278,7 @@ function findIdle(run: RunEvidence): readonly IdlePod[] {
     const isMeant = busy.length > 0 && ![...programs.keys()].some((one) => working.has(one))
     const isShort = pod.elapsed < MIN_IDLE_SECONDS || programs.size === 0
     if (!isIdle || isMeant || isShort) return []
-    return [idlePod({ pod, programs, seconds, part }, longestWait(run, pod))]
+    return [idlePod({ pod, programs, seconds, part }, run.view(longestWaits).get(pod.pod))]
   })
 }
 

@@ -49,9 +49,10 @@ export function findDifferences(profile: ProfileByPod): readonly FunctionDiffere
   const { pods, incomplete, functions } = profile
   const compared = [...pods.keys()].filter((index) => incomplete[index]?.length === 0)
   if (compared.length < MIN_PODS) return []
+  const isCompared = new Set(compared)
   const found = functions
     .filter(({ name }) => name !== OTHER)
-    .flatMap((one) => differenceIn(one, compared, profile))
+    .flatMap((one) => differenceIn(one, isCompared, profile))
   return found.sort((a, b) => moreIn(b) - moreIn(a))
 }
 
@@ -61,13 +62,18 @@ function moreIn({ pods }: FunctionDifference): number {
 
 function differenceIn(
   { name, library, times }: FunctionByPod,
-  compared: readonly number[],
+  compared: ReadonlySet<number>,
   { pods, seconds }: ProfileByPod,
 ): readonly FunctionDifference[] {
-  const spread = spreadOf(compared.map((index) => times.get(index)?.self ?? 0))
+  const own = [...times.keys()].filter((index) => compared.has(index))
+  // A run can have thousands of functions of a single pod: more than half of the times are 0.
+  const isRare = 2 * own.length < compared.size
+  const spread = isRare
+    ? { middle: 0, deviation: 0 }
+    : spreadOf([...compared].map((index) => times.get(index)?.self ?? 0))
   if (spread === null) return []
   const { middle, deviation } = spread
-  const differing = compared.flatMap((index) => {
+  const differing = own.flatMap((index) => {
     const { self = 0, samples = 0 } = times.get(index) ?? {}
     const [pod, whole] = [pods[index] ?? '', seconds[index] ?? 0]
     const more = self - middle
@@ -77,7 +83,7 @@ function differenceIn(
   })
   if (differing.length === 0) return []
   const sorted = differing.sort((a, b) => b.more - a.more)
-  return [{ name, library, median: middle, compared: compared.length, pods: sorted }]
+  return [{ name, library, median: middle, compared: compared.size, pods: sorted }]
 }
 
 /** Returns the standard deviation of the difference of two times that samples measured. */

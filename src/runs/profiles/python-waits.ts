@@ -9,10 +9,28 @@ interface PlacedFrames extends Frames {
   readonly program: string | null
 }
 
-/** Returns a pattern for frames of these functions in a file. @param functions a pattern */
-function inFile(file: string, functions = '.+'): RegExp {
-  // From CPython 3.11 on, the name of a function has the name of its class.
-  return new RegExp(`^(.+\\.)?(${functions}) \\((.*/)?${file}:\\d+\\)$`)
+/** Tells frames of some functions from others. */
+interface FrameTest {
+  readonly test: (frame: string) => boolean
+}
+
+/**
+ * Returns a test for frames of functions in a file, such as `Loader.next (/lib/loader.py:40)`. Both
+ * parts are matched apart: one pattern for both would try each division of a long name.
+ *
+ * @param functions a pattern for the names of functions without their classes
+ */
+function inFile(file: string, functions = '.+'): FrameTest {
+  const path = new RegExp(`(^|/)${file}:\\d+\\)$`)
+  const name = new RegExp(`^(${functions})$`)
+  return {
+    test: (frame) => {
+      const end = frame.indexOf(' (')
+      if (end < 0 || !path.test(frame.slice(end + 2))) return false
+      // From CPython 3.11 on, the name of a function has the name of its class.
+      return name.test(frame.slice(frame.lastIndexOf('.', end - 1) + 1, end))
+    },
+  }
 }
 
 /**
@@ -20,7 +38,7 @@ function inFile(file: string, functions = '.+'): RegExp {
  * operations of PyTorch, the beginning of a job, and the backward pass, in which
  * DistributedDataParallel exchanges gradients.
  */
-const INNERMOST: readonly RegExp[] = [
+const INNERMOST: readonly FrameTest[] = [
   inFile('torch/distributed/distributed_c10d\\.py'),
   inFile('torch/distributed/rendezvous\\.py'),
   inFile('torch/distributed/utils\\.py'),
@@ -50,7 +68,7 @@ const TASK = inFile('multiprocessing/process\\.py', 'run')
  * multiprocessing, the main functions of the servers of multiprocessing, and the functions in which
  * launchers of PyTorch wait for their ranks. The library multiprocess is a copy of multiprocessing.
  */
-const HELPER: readonly RegExp[] = [
+const HELPER: readonly FrameTest[] = [
   inFile('multiprocess(ing)?/process\\.py', '_bootstrap'),
   inFile('multiprocess(ing)?/(resource_tracker|forkserver)\\.py', 'main'),
   inFile('torch/multiprocessing/spawn\\.py', 'join'),
@@ -61,7 +79,7 @@ const HELPER: readonly RegExp[] = [
  * The functions of processes of multiprocessing that are ranks all the same: those that a launcher
  * of PyTorch has started, that compute gradients, or that take part in a call of all ranks.
  */
-const RANK: readonly RegExp[] = [
+const RANK: readonly FrameTest[] = [
   inFile('torch/multiprocessing/spawn\\.py', '_wrap'),
   inFile('torch/distributed/elastic/multiprocessing/api\\.py', '_wrap'),
   inFile('torch/autograd/graph\\.py', '_engine_run_backward'),

@@ -1,4 +1,4 @@
-import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import type { RunEvidence } from '../evidence/run-evidence.ts'
 import type { ProfileByPod } from '../profiles/profile-by-pod.ts'
 
 /** A line of Python, and the least seconds for which a main thread of a pod waited in it. */
@@ -8,29 +8,60 @@ export interface WaitingLine {
 }
 
 /**
- * Returns the line in which the main thread of a pod's Python program waited for the longest time;
- * undefined if none was sampled. Of several programs, it is the one that ran longest: a launcher,
- * such as torchrun, waits all the time. Of several processes, one waited for at least their mean.
+ * Returns for each pod the line in which the main thread of its Python program waited for the
+ * longest time. Of several programs, it is the one that ran longest: a launcher, such as torchrun,
+ * waits all the time. Of several processes, one waited for at least their mean.
  */
-export function longestWait({ profiles }: RunEvidence, pod: PodEvidence): WaitingLine | undefined {
-  const secondsOf = ({ pods, seconds }: ProfileByPod) => seconds[pods.indexOf(pod.pod)] ?? 0
-  const own = profiles.filter(({ pods }) => pods.includes(pod.pod))
-  const running = new Map(
-    own.flatMap((one) => (one.kind === 'running' ? [[one.executable, secondsOf(one)]] : [])),
-  )
-  const runs = ({ executable }: ProfileByPod) => running.get(executable) ?? 0
-  const [worker] = own
-    .filter(({ kind }) => kind === 'waiting')
-    .sort((a, b) => runs(b) - runs(a) || secondsOf(b) - secondsOf(a))
-  if (worker === undefined) return undefined
-  const { pods, functions, processes } = worker
-  const place = pods.indexOf(pod.pod)
-  const count = Math.max(processes[place] ?? 0, 1)
-  // Not sorted: a run can have thousands of pods and lines.
-  let longest: WaitingLine | undefined
-  for (const { name, times } of functions) {
-    const seconds = (times.get(place)?.self ?? 0) / count
-    if (longest === undefined || seconds > longest.seconds) longest = { name, seconds }
-  }
+export function longestWaits({ profiles }: RunEvidence): ReadonlyMap<string, WaitingLine> {
+  const workers = workersIn(profiles)
+  const counted = new Set([...workers.values()].map((one) => one.profile))
+  const longest = new Map<string, WaitingLine>()
+  // A run can have thousands of pods and lines, and most lines are those of few pods.
+  for (const profile of counted)
+    for (const { pod, name, seconds } of linesOf(profile))
+      if (workers.get(pod)?.profile === profile && seconds > (longest.get(pod)?.seconds ?? 0))
+        longest.set(pod, { name, seconds })
   return longest
+}
+
+/** Yields the lines in which the main threads of each pod waited. */
+function* linesOf({
+  pods,
+  processes,
+  functions,
+}: ProfileByPod): Generator<WaitingLine & { readonly pod: string }> {
+  for (const { name, times } of functions)
+    for (const [place, { self }] of times)
+      yield { pod: pods[place] ?? '', name, seconds: self / Math.max(processes[place] ?? 0, 1) }
+}
+
+/** Returns the program of each pod whose lines count. */
+function workersIn(profiles: readonly ProfileByPod[]): ReadonlyMap<string, Worker> {
+  const running = new Map(
+    profiles.filter(({ kind }) => kind === 'running').map((one) => [one.executable, timesOf(one)]),
+  )
+  const workers = new Map<string, Worker>()
+  for (const profile of profiles.filter(({ kind }) => kind === 'waiting'))
+    for (const [place, pod] of profile.pods.entries()) {
+      const runs = running.get(profile.executable)?.get(pod) ?? 0
+      const worker = { profile, runs, waits: profile.seconds[place] ?? 0 }
+      if (isLonger(worker, workers.get(pod))) workers.set(pod, worker)
+    }
+  return workers
+}
+
+/** The program of a pod, with the seconds for which its main threads ran and waited. */
+interface Worker {
+  readonly profile: ProfileByPod
+  readonly runs: number
+  readonly waits: number
+}
+
+function isLonger(one: Worker, other: Worker | undefined): boolean {
+  if (other === undefined) return true
+  return one.runs === other.runs ? one.waits > other.waits : one.runs > other.runs
+}
+
+function timesOf({ pods, seconds }: ProfileByPod): ReadonlyMap<string, number> {
+  return new Map(pods.map((pod, place) => [pod, seconds[place] ?? 0]))
 }

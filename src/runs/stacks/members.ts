@@ -95,22 +95,48 @@ function representatives(processes: readonly AskedProcess[]): readonly AskedProc
   const onlyWaits = ({ pid, threads }: AskedProcess) =>
     parents.has(pid) && threads[0]?.call === 'wait'
   const working = processes.filter((process) => !onlyWaits(process))
-  const remaining = new Set(working.map(({ pid }) => pid))
-  const isHelper = (process: AskedProcess) =>
-    ancestors(process, byPid).some((other) => remaining.has(other.pid) && isOfRank(process, other))
+  const isHelper = descendantFinder(working, byPid)
   return working.filter((process) => process.rank === null || !isHelper(process))
 }
 
-/** Returns the known ancestors of a process. A hostile pod could report a circle of parents. */
-function ancestors(
-  process: AskedProcess,
+/**
+ * Returns a function that reports whether a process has an ancestor of its rank among the working
+ * ones. A hostile pod could report a long chain of parents, or a circle, so each process is
+ * followed once: what is known of its parent says what is to be known of it.
+ */
+function descendantFinder(
+  working: readonly AskedProcess[],
   byPid: ReadonlyMap<number, AskedProcess>,
-): readonly AskedProcess[] {
-  const found = new Set<AskedProcess>()
-  let parent = byPid.get(process.parent ?? 0)
-  while (parent !== undefined && !found.has(parent)) {
-    found.add(parent)
-    parent = byPid.get(parent.parent ?? 0)
+): (process: AskedProcess) => boolean {
+  const ranked = new Set(working.filter(({ rank }) => rank !== null))
+  const nearest = new Map<AskedProcess, AskedProcess | undefined>()
+  /** Returns the parent, unless it works and has a rank, or was passed before. */
+  const openParent = (process: AskedProcess): AskedProcess | undefined => {
+    const parent = byPid.get(process.parent ?? 0)
+    return parent && (ranked.has(parent) || nearest.has(parent)) ? undefined : parent
   }
-  return [...found]
+  /** Returns the nearest ancestor that works and has a rank. */
+  const above = (process: AskedProcess): AskedProcess | undefined => {
+    const passed = chainFrom(process, openParent)
+    const last = passed.at(-1) ?? process
+    const parent = byPid.get(last.parent ?? 0)
+    const found = parent && (ranked.has(parent) ? parent : nearest.get(parent))
+    for (const one of passed) nearest.set(one, found)
+    return found
+  }
+  return (process) => above(process)?.rank === process.rank
+}
+
+/** Returns a process and those that follow it, until there is none, or one is there already. */
+function chainFrom(
+  process: AskedProcess,
+  next: (process: AskedProcess) => AskedProcess | undefined,
+): readonly AskedProcess[] {
+  const passed = new Set<AskedProcess>()
+  let at: AskedProcess | undefined = process
+  while (at !== undefined && !passed.has(at)) {
+    passed.add(at)
+    at = next(at)
+  }
+  return [...passed]
 }

@@ -77,6 +77,9 @@ t.test('options reach the observer and the output', async (t) => {
   t.equal(asked[0]?.argv.at(-1), '--threads')
 })
 
+/** One byte more than is read. */
+const LONG = 'x'.repeat((32 << 20) + 1)
+
 t.test('a pod that does not answer is named with its reason', async (t) => {
   for (const [answer, reason] of [
     [{ exitCode: 2, stderr: 'unknown command stacks' }, /is of an earlier release/],
@@ -85,6 +88,7 @@ t.test('a pod that does not answer is named with its reason', async (t) => {
     [{ exitCode: 0, stdout: 'hello' }, /is not valid/],
     [{ message: 'no such program' }, /cannot be asked: no such program/],
     ['breaks', /cannot be asked: the connection broke/],
+    [{ exitCode: 0, stdout: LONG }, /cannot be asked: the output has more than 32 MiB/],
     [{ refused: 500 }, /cannot be asked: /],
   ] as const) {
     const { code, out } = await stacksOf(t, (request) =>

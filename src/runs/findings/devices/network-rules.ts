@@ -7,7 +7,12 @@ import {
   type Thing,
   type ThingOf,
 } from '../../evidence/evidence.ts'
-import { growthOf, type PodEvidence, type RunEvidence } from '../../evidence/run-evidence.ts'
+import {
+  growthOf,
+  type PodEvidence,
+  podsByName,
+  type RunEvidence,
+} from '../../evidence/run-evidence.ts'
 import { NETWORK } from '../../metrics/network/metric.ts'
 import { perPod } from '../../rules/per-pod.ts'
 import {
@@ -102,9 +107,8 @@ function findLoss(thing: ThingOf<typeof TCP>): PodFinding<keyof typeof LOSS_FACT
 }
 
 /** Reports whether the TCP counters of a pod belong to its node: its pod has hostNetwork. */
-function isOfNode({ pods }: RunEvidence, name: string): boolean {
-  const pod = pods.find((one) => one.pod === name)
-  const things = pod?.things(TCP) ?? []
+function isOfNode({ view }: RunEvidence, name: string): boolean {
+  const things = view(podsByName).get(name)?.things(TCP) ?? []
   return things.some(({ readings }) => readings.get('scope')?.text === 'node')
 }
 

@@ -1,6 +1,6 @@
 import { need, plot, type SectionColumns, type ThingOf } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
-import { longestWait } from '../../rules/longest-wait.ts'
+import { longestWaits } from '../../rules/longest-wait.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
@@ -74,7 +74,7 @@ function findIdle(run: RunEvidence): readonly IdleFinding[] {
       .map((device) => ({ device, busy: mostBusy(device, pod.elapsed) }))
       .filter((one): one is { device: Device; busy: number } => one.busy !== null)
       .sort((a, b) => b.busy - a.busy)
-    const line = longestWait(run, pod)
+    const line = run.view(longestWaits).get(pod.pod)
     if (busiest === undefined || line === undefined) return []
     const { device, busy } = busiest
     if (device.rows < MIN_SAMPLES) return []

@@ -75,16 +75,16 @@ function counts(
 export function affectedByCalls(stuck: StuckProcesses): readonly Affected[] {
   const { waiting, late, longestGap } = stuck
   const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
-  const cause = JSON.stringify([stuck.why, ...late.map(({ process }) => process.rank)])
+  const waitingIn = Map.groupBy(waiting, ({ process }) => process.pod)
+  const lateIn = Map.groupBy(late, ({ process }) => process.pod)
   return [...pods].map((pod) => {
-    const own = waiting.filter(({ process }) => process.pod === pod)
-    const absent = late.filter(({ process }) => process.pod === pod)
+    const own = waitingIn.get(pod) ?? []
+    const absent = lateIn.get(pod) ?? []
     const lost = maximum(own.map(({ waited }) => waited))
     return {
       pod,
       things: [...absent, ...own].map(({ process }) => `MPI rank ${process.rank}`),
       lost,
-      cause: `${cause} ${waiting[0]?.process.source} ${waiting[0]?.process.rank}`,
       facts: listFacts(STUCK_FACTS, {
         'time in the call': lost,
         'processes that wait': own.length,

@@ -1,6 +1,6 @@
 import { WAITING_FOR_ALL } from './call-kinds.ts'
 import type { JobProcess, MpiJob } from './mpi-job.ts'
-import type { CallBlock, Communicator } from './mpi-run.ts'
+import type { CallBlock, Communicator, MpiCall } from './mpi-run.ts'
 
 /** The time for which a process waited for another one in calls that wait for all members. */
 export interface CollectiveWait {
@@ -88,14 +88,19 @@ interface Member extends Communicator {
 
 function membersOf(processes: readonly JobProcess[]): ReadonlyMap<string, readonly Member[]> {
   const byName = new Map<string, Member[]>()
-  for (const process of processes)
+  for (const process of processes) {
+    const blocks = new Map(
+      [...process.blocks].map(([name, own]) => {
+        return [name, own.toSorted((a, b) => a.first - b.first)]
+      }),
+    )
     for (const communicator of process.communicators) {
       const { name } = communicator
       const members = byName.get(name) ?? []
       byName.set(name, members)
-      const blocks = [...(process.blocks.get(name) ?? [])].sort((a, b) => a.first - b.first)
-      members.push({ ...communicator, process, blocks })
+      members.push({ ...communicator, process, blocks: blocks.get(name) ?? [] })
     }
+  }
   return byName
 }
 
@@ -193,12 +198,29 @@ function timesUntil(blocks: readonly CallBlock[], ends: readonly number[]): read
   return times
 }
 
-/** Returns the call that waits for all members with the most time; null if it is not known. */
-export function longestCall({ waiting: { rows }, communicator }: CollectiveWait): string | null {
+/**
+ * Returns a function that returns the call that waits for all members with the most time of a wait;
+ * null if it is not known. The rows of a process are read once.
+ */
+export function longestCalls(): (wait: CollectiveWait) => string | null {
+  const known = new Map<JobProcess, ReadonlyMap<string, string>>()
+  return ({ waiting, communicator }) => {
+    const calls = known.get(waiting) ?? callsByCommunicator(waiting)
+    known.set(waiting, calls)
+    return calls.get(communicator) ?? null
+  }
+}
+
+function callsByCommunicator({ rows }: JobProcess): ReadonlyMap<string, string> {
+  const ofAll = rows.filter(({ call }) => WAITING_FOR_ALL.has(call))
+  const groups = Map.groupBy(ofAll, ({ communicator }) => communicator)
+  return new Map([...groups].map(([communicator, own]) => [communicator, longestOf(own)]))
+}
+
+/** Returns the call with the most time. @param rows at least one */
+function longestOf(rows: readonly MpiCall[]): string {
   const times = new Map<string, number>()
-  for (const { call, communicator: own, seconds } of rows)
-    if (own === communicator && WAITING_FOR_ALL.has(call))
-      times.set(call, (times.get(call) ?? 0) + seconds)
+  for (const { call, seconds } of rows) times.set(call, (times.get(call) ?? 0) + seconds)
   const [longest] = [...times].sort(([, a], [, b]) => b - a)
-  return longest?.[0] ?? null
+  return longest?.[0] ?? ''
 }

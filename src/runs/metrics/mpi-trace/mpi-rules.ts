@@ -17,7 +17,7 @@ import {
   type CollectiveWait,
   findCollectiveWaits,
   findIncomparable,
-  longestCall,
+  longestCalls,
 } from './collective-waits.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from './mpi-job.ts'
 import { MPI_METRIC, type MpiProcess } from './mpi-run.ts'
@@ -183,11 +183,12 @@ type RankInMpi = Affected<keyof typeof TIME_FACTS>
 
 function findInCollectives({ view }: RunEvidence): readonly CollectiveWaiter[] {
   const jobs = view(mpiJobs)
+  const callOf = longestCalls()
   const found = findCollectiveWaits(jobs.filter(isWhole), MIN_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
     const mean = plainMean(parts) ?? 0
     if (mean < 100 * (1 - MIN_EFFICIENCY)) return []
-    return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
+    return waits.filter(isLong).map((wait) => collectiveWait(wait, callOf(wait), mean))
   })
   return joinByPod(found)
 }
@@ -196,10 +197,14 @@ function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'
   return seconds >= MIN_SECONDS && percentOf(seconds, waiting.elapsed) >= MIN_PART
 }
 
-function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
-  const { waiting, late, seconds } = wait
+/** @param call the call with the most time; null if it is not known */
+function collectiveWait(
+  { waiting, late, seconds }: CollectiveWait,
+  call: string | null,
+  mean: number,
+): CollectiveWaiter {
   return {
-    ...waitOf(waiting, late, seconds, longestCall(wait) ?? 'collective calls'),
+    ...waitOf(waiting, late, seconds, call ?? 'collective calls'),
     facts: listFacts(COLLECTIVE_FACTS, {
       ...valuesOf(waiting, seconds),
       'mean of all ranks that waited for it': mean,

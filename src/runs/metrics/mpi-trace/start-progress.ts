@@ -3,7 +3,7 @@ import { type Affected, listFacts } from '../../rules/rule.ts'
 import { MIN_STARTING } from '../../rules/stuck.ts'
 import { STUCK_FACTS } from './calls-progress.ts'
 import { startingName } from './start-text.ts'
-import type { AbsentMember, StartingMember, StuckStart } from './stuck-start.ts'
+import type { AbsentMember, StuckStart } from './stuck-start.ts'
 
 /**
  * Returns the processes that wait in MPI_Init, if that counts, with the late processes that count.
@@ -23,15 +23,15 @@ function neverComes({ activity }: AbsentMember): boolean {
 /** Makes a finding of each pod with a process that waits in MPI_Init, or is late. */
 export function affectedByStart({ waiting, late }: StuckStart): readonly Affected[] {
   const absent = late.map(({ member }) => member)
-  const isIn = (pod: string) => (member: StartingMember) => member.pod === pod
+  const waitingIn = Map.groupBy(waiting, ({ pod }) => pod)
+  const absentIn = Map.groupBy(absent, ({ pod }) => pod)
   return [...new Set([...absent, ...waiting].map(({ pod }) => pod))].map((pod) => {
-    const [own, missing] = [waiting.filter(isIn(pod)), absent.filter(isIn(pod))]
+    const [own, missing] = [waitingIn.get(pod) ?? [], absentIn.get(pod) ?? []]
     const lost = maximum(own.map(({ waited }) => waited))
     return {
       pod,
       things: [...missing, ...own].map(startingName),
       lost,
-      cause: JSON.stringify(['start', waiting[0]?.job, waiting[0]?.size]),
       facts: listFacts(STUCK_FACTS, {
         'time in the call': lost,
         'processes that wait': own.length,

@@ -58,9 +58,17 @@ export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckPr
   const processes = withoutEarlier(all)
   const ranks = new Set(processes.map(({ rank }) => rank))
   if (ranks.size < processes.length) return []
-  const job: Search = { ...findWaiting(processes), needs: new Map(), roots: new Map() }
+  const job: Search = {
+    ...findWaiting(processes),
+    needs: new Map(),
+    roots: new Map(),
+    longestGap: maximum(processes.map(({ open }) => open?.longestGap ?? 0)) ?? 0,
+    left: MAX_STEPS * processes.length,
+  }
   const roots = [...job.waiting.values()].map((one) => ({ one, root: rootOf(one, job) }))
-  const groups = Map.groupBy(roots, ({ root }) => rootKey(root))
+  const different = new Set(roots.map(({ root }) => root))
+  const keys = new Map([...different].map((root) => [root, rootKey(root)]))
+  const groups = Map.groupBy(roots, ({ root }) => keys.get(root))
   return [...groups.values()].flatMap((own) => {
     const root = own[0]?.root
     return root === undefined
@@ -90,7 +98,18 @@ interface Search extends WaitingJob {
   readonly needs: Map<WaitingProcess, Needs>
   /** Why the processes with these needs cannot go on. */
   readonly roots: Map<Needs, Root | undefined>
+  /** The longest time between two collective calls of any process, in seconds. */
+  readonly longestGap: number
+  /** The number of waits that may still be followed. */
+  left: number
 }
+
+/**
+ * The number of waits that are followed for each process of a job. The processes that wait for the
+ * same ones are followed once, so a job has few; rows that were invented can have one for each pair
+ * of processes. Of the processes that are left then, it is not known why they wait.
+ */
+const MAX_STEPS = 256
 
 function needsOf(own: WaitingProcess, job: Search): Needs {
   const needs = job.needs.get(own) ?? findNeeds(own, job)
@@ -148,6 +167,7 @@ function onlyNeed({ processes, isMismatch, unrecorded }: Needs, job: Search) {
 
 /** Follows the waits of a process to those that do not wait. */
 function findRoot(start: WaitingProcess, job: Search): Root | undefined {
+  if (job.left <= 0) return undefined
   const reached = followWaits(start.process, job)
   const mismatch = reached.find(({ needs }) => needs?.isMismatch === true)?.own
   if (mismatch !== undefined) {
@@ -187,6 +207,7 @@ function followWaits(start: JobProcess, job: Search): readonly Reached[] {
   const reached = new Map<JobProcess, Reached>()
   const next = [start]
   for (let process = next.pop(); process !== undefined; process = next.pop()) {
+    job.left -= 1
     if (reached.has(process)) continue
     const own = job.waiting.get(process)
     const needs = own && needsOf(own, job)
@@ -215,7 +236,6 @@ function findCycle(process: JobProcess, job: Search): readonly number[] | undefi
 }
 
 function describe(root: Root, waiting: readonly WaitingProcess[], job: Search): StuckProcesses {
-  const gaps = job.processes.map(({ open }) => open?.longestGap ?? 0)
   const cycle = root.why === 'deadlock' ? new Set(root.cycle) : undefined
   // Others may wait for the processes of the cycle.
   const own = waiting.filter(({ process }) => cycle?.has(process.rank) !== false)
@@ -225,7 +245,7 @@ function describe(root: Root, waiting: readonly WaitingProcess[], job: Search): 
     waiting: own.length === 0 ? waiting : own,
     late: (root.why === 'late' ? root.late : []).map((process) => absentProcess(process, job)),
     unrecorded: maximum(missing) ?? 0,
-    longestGap: maximum(gaps) ?? 0,
+    longestGap: job.longestGap,
   }
 }
 

@@ -28,9 +28,25 @@ export interface WaitingJob {
   readonly members: ReadonlyMap<string, readonly JobProcess[]>
   /** What processes need in collective calls. All that wait in the same call need the same. */
   readonly collectives: Map<string, Needs>
+  /** The number of different collective calls of each communicator in `collectives`. */
+  readonly calls: Map<string, number>
+  /** The names of the functions of the collective calls in which processes wait. */
+  readonly functions: ReadonlyMap<string, ReadonlySet<string>>
+  /** The point-to-point calls in which each process waits. */
+  readonly transfers: Map<WaitingProcess, Transfers>
   /** When a process of the job was last seen in MPI, in seconds since 1970. */
   readonly latest: number
 }
+
+/** The transfers for which a process waits in point-to-point calls, by peer; null for any. */
+type Transfers = ReadonlyMap<number | null, ReadonlySet<string>>
+
+/**
+ * The number of different collective calls of a communicator in which processes may wait at once.
+ * All members make the same calls in the same order, so a program has few; for more, it is not
+ * known which members are late.
+ */
+const MAX_CALLS = 256
 
 /** What a process waits for. */
 export interface Needs {
@@ -57,9 +73,36 @@ export function findWaiting(processes: readonly JobProcess[]): WaitingJob {
     }),
   )
   const members = membersIn(processes)
-  const job = { processes, ranks, waiting, members, collectives: new Map(), latest }
+  const job = {
+    processes,
+    ranks,
+    waiting,
+    members,
+    latest,
+    functions: functionsIn(waiting),
+    collectives: new Map(),
+    calls: new Map(),
+    transfers: new Map(),
+  }
   const chosen = [...waiting].map(([process, own]) => [process, withThread(own, job)] as const)
   return { ...job, waiting: new Map(chosen) }
+}
+
+/** Returns the names of functions by the communicator and the number of their calls. */
+function functionsIn(
+  waiting: ReadonlyMap<JobProcess, WaitingProcess>,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const [process, { threads }] of waiting) {
+    const own = communicatorsOf(process)
+    for (const { call, communicator, number } of threads) {
+      // A process that is no member of the communicator does not count.
+      if (communicator === null || number === null || !own.has(communicator)) continue
+      const key = `${communicator} ${number}`
+      found.set(key, (found.get(key) ?? new Set()).add(nameOf(call)))
+    }
+  }
+  return found
 }
 
 /** Returns the members of each communicator, in the order of the processes. */
@@ -126,10 +169,16 @@ function membersOf(
   job: WaitingJob,
 ): Needs {
   const key = `${communicator} ${number} ${own.thread.call}`
-  const needs = job.collectives.get(key) ?? findMembers(own, communicator, number, job)
+  const known = job.collectives.get(key)
+  if (known !== undefined) return known
+  const calls = (job.calls.get(communicator) ?? 0) + 1
+  job.calls.set(communicator, calls)
+  const needs = calls > MAX_CALLS ? UNKNOWN : findMembers(own, communicator, number, job)
   job.collectives.set(key, needs)
   return needs
 }
+
+const UNKNOWN: Needs = { processes: [], isMismatch: false, unrecorded: 0, isUnknown: true }
 
 /** Returns the members of a communicator that have not begun a collective call. */
 function findMembers(
@@ -146,15 +195,12 @@ function findMembers(
     const isOver = one.state === 'finalized' && thread.call !== 'MPI_Finalize'
     return begun < number || (isOver && begun === number)
   })
-  const isOther = (other: WaitingThread) =>
-    other.communicator === communicator &&
-    other.number === number &&
-    nameOf(other.call) !== nameOf(thread.call)
+  const functions = [...(job.functions.get(`${communicator} ${number}`) ?? [])]
   // The members that belong to other jobs are not known.
   const isKnown = !communicator.startsWith('jobs-')
   return {
     processes: late,
-    isMismatch: members.some((one) => job.waiting.get(one)?.threads.some(isOther) === true),
+    isMismatch: functions.some((name) => name !== nameOf(thread.call)),
     unrecorded: isKnown ? Math.max(size - members.length, 0) : 0,
     isUnknown: false,
   }
@@ -169,12 +215,28 @@ function nameOf(call: string): string {
 function isMatching(
   { process, thread }: WaitingProcess,
   peer: JobProcess,
-  { waiting }: WaitingJob,
+  job: WaitingJob,
 ): boolean {
-  const threads = waiting.get(peer)?.threads ?? []
-  return threads.some((other) => {
-    const isToThis = other.peer === null || other.peer === process.rank
-    const isOpposite = other.transfer === 'both' || other.transfer !== thread.transfer
-    return other.transfer !== null && isToThis && isOpposite
+  const own = job.waiting.get(peer)
+  if (own === undefined) return false
+  const transfers = job.transfers.get(own) ?? transfersIn(own)
+  job.transfers.set(own, transfers)
+  return [null, process.rank].some((rank) => {
+    const found = transfers.get(rank)
+    // Two different transfers: one of them is another one than that of the process.
+    return (
+      found !== undefined &&
+      (found.size > 1 || !found.has(thread.transfer ?? '') || found.has('both'))
+    )
   })
+}
+
+/** Returns the transfers for which a process waits, by peer. */
+function transfersIn({ threads }: WaitingProcess): Transfers {
+  const found = new Map<number | null, Set<string>>()
+  for (const { peer, transfer } of threads) {
+    if (transfer === null) continue
+    found.set(peer, (found.get(peer) ?? new Set()).add(transfer))
+  }
+  return found
 }

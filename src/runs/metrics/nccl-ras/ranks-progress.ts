@@ -1,11 +1,11 @@
 import { rounded } from '../../../lib/round.ts'
 import type { SectionColumns } from '../../evidence/evidence.ts'
-import type { PodEvidence } from '../../evidence/run-evidence.ts'
+import { type PodEvidence, podsByName } from '../../evidence/run-evidence.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
-import { NCCL_METRIC } from './nccl-run.ts'
+import { NCCL_METRIC, type NcclAnswer } from './nccl-run.ts'
 import { describeRanks, describeRanksNow } from './ranks-text.ts'
-import { causeOf, type LateRank, ncclRanks, type StuckRanks } from './stuck-ranks.ts'
+import { type LateRank, ncclRanks, type StuckRanks } from './stuck-ranks.ts'
 
 /** The seconds without a change in the answers after which a late rank is named. */
 const MIN_UNCHANGED = 60
@@ -55,17 +55,18 @@ const FACTS = {
 
 /** Makes a finding of each pod with a rank that waits or is late, or of the pod that asked. */
 function affectedBy(stuck: StuckRanks): readonly Affected[] {
-  const { late, waiting, waited, askingPod, answer, communicator } = stuck
+  const { late, waiting, waited, askingPod, answer } = stuck
   const known = [...late, ...waiting].flatMap(({ pod }) => pod ?? [])
   const pods = new Set(known.length === 0 ? [askingPod] : known)
+  const lateIn = Map.groupBy(late, (one) => one.pod)
+  const waitingIn = Map.groupBy(waiting, (one) => one.pod)
   return [...pods].map((pod) => {
-    const absent = late.filter((one) => one.pod === pod)
-    const own = waiting.filter((one) => one.pod === pod)
+    const absent = lateIn.get(pod) ?? []
+    const own = waitingIn.get(pod) ?? []
     return {
       pod,
       things: [...absent, ...own].map((one) => `NCCL rank ${one.rank}`),
       lost: own.length === 0 ? null : waited,
-      cause: `${causeOf(stuck)} ${communicator.name}`,
       facts: listFacts(FACTS, {
         'time without a launched operation': waited,
         'ranks of NCCL that wait': own.length,
@@ -81,9 +82,11 @@ function affectedBy(stuck: StuckRanks): readonly Affected[] {
  * error after its last answer. The job then went on. Other containers, such as one that fetches
  * data, end earlier. If no process is known, all containers count.
  */
-function hasSucceeded(stuck: StuckRanks, pods: readonly PodEvidence[]): boolean {
-  const { askingPod, askingContainers } = stuck
-  const ended = pods.filter(({ pod }) => pod === askingPod).flatMap(lastEnds)
+function hasSucceeded(
+  { askingContainers }: StuckRanks,
+  askingPod: PodEvidence | undefined,
+): boolean {
+  const ended = askingPod === undefined ? [] : lastEnds(askingPod)
   const ends = new Map(ended.map(({ container, exitCode }) => [container, exitCode]))
   const containers = askingContainers.length === 0 ? [...ends.keys()] : askingContainers
   return containers.length > 0 && containers.every((container) => ends.get(container) === 0)
@@ -141,14 +144,23 @@ export const NCCL_STUCK = {
     'has launched fewer operations than another one, or its process does not answer',
   source: 'the ranks that do not answer: NCCL',
   live: { isRead: () => true, countsEnded: false },
-  find: ({ view, pods }) =>
-    view(ncclRanks)
+  find: ({ view }) => {
+    // All communicators of an answer are about the job of the pod that has asked.
+    const succeeded = new Map<NcclAnswer, boolean>()
+    const isOver = (stuck: StuckRanks) => {
+      const { answer, askingPod } = stuck
+      const known = succeeded.get(answer) ?? hasSucceeded(stuck, view(podsByName).get(askingPod))
+      succeeded.set(answer, known)
+      return known
+    }
+    return view(ncclRanks)
       .flatMap(countedRanks)
-      .filter((stuck) => !hasSucceeded(stuck, pods))
+      .filter((stuck) => !isOver(stuck))
       .map((stuck) => ({
         pods: affectedBy(stuck),
         describe: () => describeRanks(stuck),
         describeNow: () => describeRanksNow(stuck),
         document: () => ranksDocument(stuck),
-      })),
+      }))
+  },
 } as const satisfies StuckFinder

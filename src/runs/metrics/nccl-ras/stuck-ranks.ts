@@ -74,8 +74,8 @@ export function findStuckRanks(
   podOf: (source: string) => string,
   pythonOf: PythonOf = () => undefined,
 ): readonly StuckRanks[] {
-  const processes = processesAt(run)
-  const pods = Map.groupBy(run.processes.values(), ({ source }) => source)
+  const processes = processesAt(run, podOf)
+  const containers = containersByLog(run)
   const latest = latestRows(run)
   return latestAnswers(run).flatMap((answer) => {
     const ranks = Map.groupBy(answer.ranks, (rank) => rank.communicator)
@@ -86,7 +86,7 @@ export function findStuckRanks(
     const byName = Map.groupBy(late, ({ name }) => name)
     const largest = [...byName.values()].flatMap((own) => own.slice(0, 1))
     const all = largest.map((communicator) =>
-      describe({ processes, pods, latest, answer, ranks, communicator, podOf, pythonOf }),
+      describe({ processes, containers, latest, answer, ranks, communicator, podOf, pythonOf }),
     )
     const seen = new Set<string>()
     return all.filter((stuck) => {
@@ -101,7 +101,7 @@ export function findStuckRanks(
 type PythonOf = (pod: string, pid: number | null) => CurrentStack | undefined
 
 /** Identifies the cause by the processes of the late ranks, or by their numbers. */
-export function causeOf({ why, late }: StuckRanks): string {
+function causeOf({ why, late }: StuckRanks): string {
   return JSON.stringify([why, ...late.map(({ host, pid, rank }) => [host, pid ?? rank])])
 }
 
@@ -128,24 +128,42 @@ function latestRows(run: NcclRun): ReadonlyMap<string, number> {
   return latest
 }
 
-/** Returns the processes of all pods by their ids and each of their addresses. */
-function processesAt(run: NcclRun): ReadonlyMap<string, readonly NcclProcess[]> {
-  const found = new Map<string, NcclProcess[]>()
-  for (const process of run.processes.values())
-    for (const address of new Set(process.addresses)) {
-      const key = `${process.pid} ${address}`
-      const known = found.get(key)
-      if (known === undefined) found.set(key, [process])
-      else known.push(process)
-    }
-  return found
+/**
+ * Returns the processes of all pods by their ids and each of their addresses. Pods that use the
+ * network of their node have the same address, and can have the same process ids: then it is not
+ * known which one is meant, and there is none.
+ */
+function processesAt(
+  run: NcclRun,
+  podOf: (source: string) => string,
+): ReadonlyMap<string, NcclProcess | undefined> {
+  const all = [...run.processes.values()].flatMap((process) =>
+    [...new Set(process.addresses)].map((address) => ({ process, address })),
+  )
+  const places = Map.groupBy(all, ({ process: { pid }, address }) => `${pid} ${address}`)
+  return new Map(
+    [...places].map(([place, own]) => {
+      const pods = new Set(own.map(({ process }) => podOf(process.source)))
+      return [place, pods.size === 1 ? own[0]?.process : undefined]
+    }),
+  )
+}
+
+/** Returns the names of the containers whose processes have rows, by log. */
+function containersByLog(run: NcclRun): ReadonlyMap<string, readonly string[]> {
+  const logs = Map.groupBy(run.processes.values(), ({ source }) => source)
+  return new Map(
+    [...logs].map(([source, own]) => {
+      return [source, [...new Set(own.flatMap(({ container }) => container ?? []))]]
+    }),
+  )
 }
 
 interface Place {
   /** The processes of all pods, by `PID ADDRESS`. */
-  readonly processes: ReadonlyMap<string, readonly NcclProcess[]>
-  /** The processes of each log. */
-  readonly pods: ReadonlyMap<string, readonly NcclProcess[]>
+  readonly processes: ReadonlyMap<string, NcclProcess | undefined>
+  /** The names of the containers of each log. */
+  readonly containers: ReadonlyMap<string, readonly string[]>
   /** The seconds of the latest row of each log. */
   readonly latest: ReadonlyMap<string, number>
   readonly answer: NcclAnswer
@@ -169,7 +187,7 @@ function describe(place: Place): StuckRanks {
     why: isMismatch ? 'nccl-mismatch' : 'nccl-late',
     answer,
     askingPod: podOf(answer.source),
-    askingContainers: containersOf(answer, place),
+    askingContainers: place.containers.get(answer.source) ?? [],
     communicator,
     late: late.map((rank) => lateRank(rank, isMissing(rank), place)),
     waiting: own.flatMap((rank) => {
@@ -193,20 +211,8 @@ function lateRank(rank: NcclRank, isMissing: boolean, place: Place): LateRank {
   }
 }
 
-function containersOf({ source }: NcclAnswer, { pods }: Place): readonly string[] {
-  const own = pods.get(source) ?? []
-  return [...new Set(own.flatMap(({ container }) => container ?? []))]
-}
-
-/**
- * Returns the process of a rank. Pods that use the network of their node have the same address, and
- * can have the same process ids: then it is not known which one is meant.
- */
-function processOf({ host, pid }: NcclRank, place: Place): NcclProcess | undefined {
-  if (host === null || pid === null) return undefined
-  const found = place.processes.get(`${pid} ${host}`) ?? []
-  const pods = new Set(found.map(({ source }) => place.podOf(source)))
-  return pods.size === 1 ? found[0] : undefined
+function processOf({ host, pid }: NcclRank, { processes }: Place): NcclProcess | undefined {
+  return host === null || pid === null ? undefined : processes.get(`${pid} ${host}`)
 }
 
 /** The seconds by which a row may be late. */

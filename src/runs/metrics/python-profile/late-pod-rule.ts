@@ -144,7 +144,11 @@ function leastPercent(others: readonly { readonly waits: number; readonly whole:
 function mostIn({ pods, functions }: ProfileByPod, pod: string): string {
   const index = pods.indexOf(pod)
   const more = functions.map(({ name, times }) => {
-    const others = pods.flatMap((_, at) => (at === index ? [] : (times.get(at)?.self ?? 0)))
+    // Most of many functions are those of few pods: more than half of the times are then 0.
+    const isRare = 2 * times.size < pods.length - 1
+    const others = isRare
+      ? []
+      : pods.flatMap((_, at) => (at === index ? [] : (times.get(at)?.self ?? 0)))
     return { name, more: (times.get(index)?.self ?? 0) - (median(others) ?? 0) }
   })
   return more.sort((a, b) => b.more - a.more)[0]?.name ?? OTHER

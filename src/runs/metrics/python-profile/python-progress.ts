@@ -32,7 +32,14 @@ export function countedPython(stuck: StuckPython): readonly StuckPython[] {
   const still = late.filter(({ process }) => process.hasEnded || isStill(process))
   // A rank that computes is late as well. A process of a data loader that does is only slow.
   const named = still.length === 0 && why === 'python-late' ? late : still
-  const counted = named.map((one) => ({ ...one, workers: one.workers.filter(isStill) }))
+  // The processes in one container wait for the same workers.
+  const workers = new Map<readonly PythonProcess[], readonly PythonProcess[]>()
+  const stillOf = (all: readonly PythonProcess[]) => {
+    const known = workers.get(all) ?? all.filter(isStill)
+    workers.set(all, known)
+    return known
+  }
+  const counted = named.map((one) => ({ ...one, workers: stillOf(one.workers) }))
   return counted.length === 0 ? [] : [{ ...stuck, late: counted }]
 }
 
@@ -44,17 +51,18 @@ const FACTS = {
 } as const satisfies FactUnits
 
 /** Makes a finding of each pod with a process that waits or is late. */
-function affectedBy({ why, waiting, late, longestGap }: StuckPython): readonly Affected[] {
+function affectedBy({ waiting, late, longestGap }: StuckPython): readonly Affected[] {
   const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
+  const waitingIn = Map.groupBy(waiting, ({ process }) => process.pod)
+  const lateIn = Map.groupBy(late, ({ process }) => process.pod)
   return [...pods].map((pod) => {
-    const own = waiting.filter(({ process }) => process.pod === pod)
-    const absent = late.filter(({ process }) => process.pod === pod)
+    const own = waitingIn.get(pod) ?? []
+    const absent = lateIn.get(pod) ?? []
     const lost = maximum(own.map(({ process }) => process.unchanged))
     return {
       pod,
       things: [...absent, ...own].map(({ process }) => nameOf(process)),
       lost,
-      cause: JSON.stringify([why, ...late.map(({ process }) => [process.source, process.pid])]),
       facts: listFacts(FACTS, {
         'time in the line': lost,
         'processes that wait': own.length,

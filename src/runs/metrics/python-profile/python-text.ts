@@ -78,7 +78,9 @@ function lateTexts(late: readonly LatePython[], isAlone: boolean): readonly stri
     return [`${capitalized(namesText(own, isAlone))} ${verb} ${activityText(first, isOnly)}.`]
   })
   const others = groups.slice(NAMED).flatMap(([, own]) => own).length
-  const workers = workerTexts(late.flatMap((one) => one.workers))
+  // The late processes of one container have the same workers.
+  const loaders = new Set(late.map((one) => one.workers))
+  const workers = workerTexts([...loaders].flat())
   const more = others === 1 ? '1 more has not come.' : `${others} more have not come.`
   return [...texts, ...(others > 0 ? [more] : []), ...workers]
 }

@@ -1,4 +1,10 @@
-import { MAX_CALLS, type TorchGroup, type TorchProcess, type TorchRun } from './torch-run.ts'
+import {
+  MAX_CALLS,
+  MAX_GROUPS,
+  type TorchGroup,
+  type TorchProcess,
+  type TorchRun,
+} from './torch-run.ts'
 
 /** A process as a member of a process group. */
 export interface GroupMember {
@@ -83,11 +89,16 @@ function join(before: TorchProcess, after: TorchProcess): TorchProcess {
   const groups = new Map(before.groups)
   for (const [name, group] of after.groups) {
     const known = groups.get(name)
-    const facts = group.size === null ? (known ?? group) : group
-    const all = [...(known?.calls ?? []), ...group.calls].sort(([a], [b]) => a - b)
-    groups.set(name, { ...facts, calls: new Map(all.slice(-MAX_CALLS)) })
+    if (known !== undefined) groups.set(name, joinGroup(known, group))
+    else if (groups.size < MAX_GROUPS) groups.set(name, group)
   }
   return { ...after, rank: after.rank ?? before.rank, groups }
+}
+
+function joinGroup(before: TorchGroup, after: TorchGroup): TorchGroup {
+  const facts = after.size === null ? before : after
+  const all = [...before.calls, ...after.calls].sort(([a], [b]) => a - b)
+  return { ...facts, calls: new Map(all.slice(-MAX_CALLS)) }
 }
 
 function hasRankTwice(members: readonly GroupMember[]): boolean {

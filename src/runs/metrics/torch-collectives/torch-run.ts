@@ -45,7 +45,7 @@ export interface TorchCall {
 
 /** The most processes of a run, and process groups of a process. */
 const MAX_PROCESSES = 100_000
-const MAX_GROUPS = 64
+export const MAX_GROUPS = 64
 
 /** The most calls of a process group that are kept, and compared: the last. */
 export const MAX_CALLS = 2000
