@@ -67,7 +67,7 @@ t.test('the demonstration shows a change, a run and a hang, and writes a page', 
   ])
   t.match(
     out,
-    /^Job\/lammps in demo\nTook 22 s on 2 MPI ranks in 1 pod\. .*the work was uneven \(load balance /m,
+    /^Job\/lammps in demo\nTook 20.4 s on 2 MPI ranks in 1 pod\. .*the work was uneven \(load balance /m,
   )
   t.match(out, /^Efficiency 0\.\d\d = load balance 0\.\d\d × /m)
   t.match(

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs'
-import t from 'tap'
-import { valueIn } from '../../src/runs/efficiency/factor.ts'
+import t, { type Test } from 'tap'
+import { durationText } from '../../src/lib/duration.ts'
+import { rounded } from '../../src/lib/round.ts'
+import { measureRun } from '../../src/runs/compare/measure-run.ts'
+import { factorText, valueIn } from '../../src/runs/efficiency/factor.ts'
 import { assessRun } from '../../src/runs/report/assess.ts'
+import { reportModel } from '../../src/runs/report/data.ts'
+import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
+import { overviewData } from '../../src/runs/report/first-screen/overview.ts'
+import { formatReport } from '../../src/runs/report/first-screen/text.ts'
 import {
   assessRecorded,
   readRecorded,
@@ -84,19 +91,19 @@ const NOT_MPI = 'Not looked at: waiting and hangs in MPI (needs mpi-trace), stor
 /** The verdicts of the runs with all metrics. */
 const WITH_MPI: Readonly<Record<string, string>> = {
   healthy:
-    `Took 24 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (${SEEN}) held ` +
+    `Took 24.1 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (${SEEN}) held ` +
     `this run up: 91 % of the time was spent computing. ${NOT_STORAGE}`,
   cut:
-    'Took at least 9.01 s on 2 MPI ranks in 1 pod; its end is not known. MPI ranks 0-1 had not ' +
+    'Took at least 9.43 s on 2 MPI ranks in 1 pod; its end is not known. MPI ranks 0-1 had not ' +
     'called MPI_Finalize when the log ended. Nothing that mpi-trace and vitals see ' +
     `(${SEEN}) held this run up until then: 92 % of the time was spent computing. Not looked at: ` +
     'storage, how the containers ended (the output of collect says it).',
   hang:
-    'Took 33.1 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits ' +
+    'Took 30.4 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits ' +
     'in MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a ' +
     `system call. The efficiency is not known: the job made no progress. ${NOT_STORAGE}`,
   crash:
-    'Took 15 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
+    'Took 12.5 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
     'code 139 (SIGSEGV), 11.8 s after the first sample. Efficiency 0.90: the work was even (load ' +
     `balance 1.00). ${NOT_STORAGE}`,
   sampled:
@@ -177,3 +184,76 @@ t.test(
     t.notOk(rulesOf(/./).some((text) => text.startsWith('no-progress')))
   },
 )
+
+/** The recorded runs that have rows of several timepoints. */
+const ALL = [
+  ...['healthy', 'sleeping', 'storage', 'oversubscribed', 'neighbor', 'throttled', 'crash'],
+  ...['killed', 'hang', 'hanging', 'cut', 'sampled'],
+]
+
+/** Numbers of a run as all outputs have them, with the place of each. */
+function numbersOf(folder: string) {
+  const read = () => readRecorded(recordedLogs(folder), recordedEnds(folder))
+  const model = reportModel(read(), 'auto')
+  const document = findingsDocument(model, folder)
+  const compared = measureRun(read(), folder)
+  const comparedValue = (name: string) => {
+    return compared.quantities.find(({ quantity }) => quantity === name)?.value ?? null
+  }
+  return { model, document, comparedValue, overview: overviewData(model.page) }
+}
+
+type Numbers = ReturnType<typeof numbersOf>
+
+/** Compares the time of a run in the verdict, the JSON, the page and a comparison. */
+function checkTime(t: Test, { model, document, comparedValue, overview }: Numbers) {
+  const { verdict } = model.page
+  const took = durationText(document.duration_seconds)
+  t.ok(verdict.includes(`Took ${took} on`) || verdict.includes(`at least ${took} on`), verdict)
+  t.equal(overview.duration, document.duration_seconds)
+  t.ok(document.duration_seconds >= model.efficiency.elapsed, 'no job is longer than its run')
+  // A run that did not finish has no time in a comparison.
+  const time = comparedValue('ridealong.run.duration') ?? document.duration_seconds
+  t.equal(time, document.duration_seconds)
+}
+
+/** Compares the factors of the efficiency in the JSON, a comparison, the text and the page. */
+function checkFactors(t: Test, { model, document, comparedValue }: Numbers) {
+  const text = formatReport('', model).join('\n').toLowerCase()
+  for (const { name, title, value } of document.efficiency.factors) {
+    const quantity = name === 'efficiency' ? '' : `.${name.replaceAll('-', '_')}`
+    t.equal(rounded(comparedValue(`ridealong.efficiency${quantity}`)), value, title)
+    const shown = value === null ? null : factorText(value)
+    if (shown !== null) t.ok(text.includes(`${title} ${shown}`.toLowerCase()), `${title} ${shown}`)
+    const onPage = model.page.factors.find((factor) => factor.title === title)?.text
+    t.match(onPage, shown ?? 'not known')
+  }
+}
+
+/** Compares the times of the processes of MPI in the tables, the JSON and the activity. */
+function checkProcesses(t: Test, { model, document }: Numbers) {
+  const ranks = document.pods.flatMap(({ mpi_ranks: own }) => own ?? [])
+  const rows = (document.mpi ?? []).flatMap(({ processes }) => processes)
+  for (const [index, { mpiRank, inMpi, elapsed }] of model.efficiency.processes.entries()) {
+    const times = [rounded(elapsed), rounded(inMpi)]
+    const rank = ranks.find((one) => one.mpi_rank === mpiRank)
+    t.strictSame([rank?.elapsed_seconds, rank?.mpi_seconds], times, 'the pods of the JSON')
+    const row = rows.find((one) => one.mpiRank === mpiRank)
+    t.strictSame([row?.elapsedSeconds, row?.mpiSeconds], times, 'the table of MPI')
+    const states = Object.values(document.activity.lines[index]?.meanPercents ?? {})
+    const sum = states.reduce<number>((all, percent) => all + (percent ?? 0), 0)
+    t.ok(Math.abs(sum - 100) < 0.1, `the states are all of the time: ${sum} %`)
+  }
+}
+
+for (const folder of ALL)
+  t.test(`one number has one value in all outputs: ${folder}`, async (t) => {
+    const numbers = numbersOf(folder)
+    checkTime(t, numbers)
+    checkFactors(t, numbers)
+    checkProcesses(t, numbers)
+    const { document, comparedValue } = numbers
+    const seconds = document.pods.flatMap(({ programs }) => programs.map((one) => one.cpu_seconds))
+    const cpu = seconds.reduce<number>((sum, one) => sum + (one ?? 0), 0)
+    t.ok(Math.abs(cpu - (comparedValue('process.cpu.time') ?? 0)) < 1e-3, `CPU time: ${cpu} s`)
+  })

@@ -7,6 +7,7 @@ import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { assessRun } from '../report/assess.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
 import { lossNotices } from '../report/notices.ts'
+import type { RunTime } from '../report/programs/run-time.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import { measureEfficiency } from './efficiency-quantities.ts'
 import {
@@ -18,11 +19,11 @@ import {
 import {
   type ComparedRun,
   type FindingFacts,
+  knownQuantity,
   MPI_ELAPSED,
   type QuantityFacts,
   TIME,
 } from './run-facts.ts'
-import { measureTime } from './run-time.ts'
 import { measureSections } from './section-quantities.ts'
 import { measureCalls, measureFunctions, measureMpi } from './tool-quantities.ts'
 
@@ -34,11 +35,11 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   const assessed = assessRun(collected)
-  const { run, podOf, pods, logs, whole, found, efficiency, completion } = assessed
+  const { run, podOf, pods, logs, whole, found, efficiency, completion, times } = assessed
   const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf)
   const programs = readPrograms(whole, logs)
   const quantities = [
-    measureTime(run, logs),
+    timeFacts(times.time),
     ...measureProcesses(programs),
     ...measureSections(run, logs),
     ...measureMpi(jobs),
@@ -61,6 +62,17 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
     ],
     notices: lossNotices(run),
   }
+}
+
+const TIME_NAME = { quantity: TIME, of: 'run', title: 'time', unit: 's' } as const
+
+/** Returns the time of a run as a quantity. */
+function timeFacts(time: RunTime | null): QuantityFacts {
+  const missing = 'no log that lasts until the end has two samples with a time'
+  if (time === null)
+    return { ...TIME_NAME, value: null, missing, resolution: 0, metrics: [], byPart: {} }
+  const { seconds, resolution, metric } = time
+  return { ...knownQuantity({ ...TIME_NAME, metrics: [metric] }, seconds), resolution }
 }
 
 /** Returns the optional rules whose metric was not collected. Few of them are in a report. */

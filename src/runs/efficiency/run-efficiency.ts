@@ -23,6 +23,8 @@ export interface Efficiency {
   readonly root: Factor
   /** The seconds that it is about: since MPI_Init, or those of the rows of the longest pod. */
   readonly elapsed: number
+  /** The seconds for which it was seen: longer if an open call was not recorded to its end. */
+  readonly seen: number
   /**
    * The processes of the MPI job that were recorded, and that the efficiency is about; empty if the
    * basis are the processors.
@@ -89,11 +91,13 @@ function jobEfficiency(mpiJob: MpiJob, run: RunEvidence): Efficiency {
   )
   const times = processes.map((process) => timesOf(process, byName.get(process.pod)))
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
-  const why = whyUncounted(mpiJob) ?? whyIncomparable(processes, elapsed)
+  const seen = processes.reduce((most, one) => Math.max(most, one.open?.elapsed ?? 0), elapsed)
+  const why = whyUncounted(mpiJob) ?? whyIncomparable(processes, seen)
   return {
     basis: 'mpi',
     root: why === null ? mpiFactors(times, whyUnknown(times)) : missingFactor('efficiency', why),
     elapsed,
+    seen,
     processes: times.map((one) => ({ ...one, split: splitTimes(one) })),
     pods: [],
     size,
@@ -151,10 +155,9 @@ const MIN_RECORDED = 0.9
 const MAX_LAG = 2
 
 /** Returns why the times of processes cannot be compared; null if they can. */
-function whyIncomparable(processes: readonly JobProcess[], elapsed: number): string | null {
+function whyIncomparable(processes: readonly JobProcess[], seen: number): string | null {
   if (processes.some((one) => one.seconds > one.elapsed))
     return 'several threads were in MPI at once, so that the time in MPI cannot be compared'
-  const seen = processes.reduce((most, one) => Math.max(most, one.open?.elapsed ?? 0), elapsed)
   const stale = processes.find((one) => {
     const isStale = one.elapsed < MIN_RECORDED * seen && seen - one.elapsed > MAX_LAG
     return isStale && !ENDED.includes(one.state ?? '')
@@ -176,10 +179,12 @@ function whyUnknown(times: readonly ProcessTimes[]): string | null {
 
 function processorEfficiency({ pods }: RunEvidence): Efficiency {
   const times = pods.filter(({ elapsed }) => elapsed > 0).map(podTimes)
+  const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   return {
     basis: 'processors',
     root: processorFactors(times),
-    elapsed: times.reduce((most, one) => Math.max(most, one.elapsed), 0),
+    elapsed,
+    seen: elapsed,
     processes: [],
     pods: times.map((one) => ({ ...one, shares: podShares(one) })),
     size: times.length,

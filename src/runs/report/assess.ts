@@ -18,6 +18,7 @@ import { labelPods } from './labels.ts'
 import { unseenPods } from './observed-pods.ts'
 import { withChosenObservers } from './programs/chosen-observers.ts'
 import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
+import { measureTime, type RunTime } from './programs/run-time.ts'
 import type { Track } from './track.ts'
 
 /** A collected run in which nothing is measured twice. */
@@ -62,8 +63,10 @@ export interface RunTimes {
   readonly tracks: readonly Track[]
   /** The seconds from the start of the run to the first timepoint of each log. */
   readonly offsets: ReadonlyMap<string, number>
-  /** The seconds from the first row of the run to the last one. */
+  /** The seconds that plots cover: from the first row of the run to the last one. */
   readonly duration: number
+  /** The time of the run; null if it is not known. */
+  readonly time: RunTime | null
 }
 
 /**
@@ -77,8 +80,8 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   const evidence = groupByPod(run.evidence, podOf)
   const found = findFindings(evidence, pods)
   const efficiency = runEfficiency(evidence)
-  const times = readTimes(run)
-  const { duration } = times
+  const times = readTimes(run, logs, efficiency.basis === 'mpi' ? efficiency.seen : 0)
+  const duration = secondsOf(times)
   const ends = { pods: readPodEnds(whole, podOf), logs }
   const completion = readCompletion({
     ...ends,
@@ -101,6 +104,11 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   return { ...chosen, found, efficiency, times, completion, ...said }
 }
 
+/** Returns the length of a run in seconds; 0 if it has only one timepoint. */
+export function secondsOf({ time, duration }: Pick<RunTimes, 'time' | 'duration'>): number {
+  return time?.seconds ?? duration
+}
+
 /** Returns how the application in each pod ended. */
 function readPodEnds({ sources }: CollectedRun, podOf: ChosenRun['podOf']): readonly PodEnd[] {
   const logs = [...sources].map(([name, { place, log }]) => ({ name, place, entry: log }))
@@ -112,13 +120,19 @@ function metricsIn({ sources }: CollectedRun): readonly string[] {
   return distinct([...sources.values()].flatMap(({ place }) => place.metric ?? []))
 }
 
-function readTimes({ sources, processes, devices, sections }: CollectedRun): RunTimes {
+function readTimes(
+  run: CollectedRun,
+  logs: ReadonlyMap<string, LogFacts>,
+  mpiSeconds: number,
+): RunTimes {
+  const { sources, processes, devices, sections } = run
   const active = [...devices.values()].filter(isActive)
   const described = [...sections.values()].flatMap((section) => [...section.tracks.values()])
   const tracks = [...processes.values(), ...active, ...described]
   const offsets = computeOffsets(new Map([...sources].map(([name, { start }]) => [name, start])))
   const ends = tracks.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))
-  return { active, tracks, offsets, duration: maximum(ends) ?? 0 }
+  const time = measureTime(run, logs, offsets, mpiSeconds)
+  return { active, tracks, offsets, duration: maximum(ends) ?? 0, time }
 }
 
 /** Returns the pod of each log, and all pods in natural order. */

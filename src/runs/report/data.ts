@@ -10,7 +10,7 @@ import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import type { PagePart } from '../metrics/page-part.ts'
-import { type AssessedRun, assessRun } from './assess.ts'
+import { type AssessedRun, assessRun, secondsOf } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
 import type { ActivityData } from './first-screen/activity-data.ts'
@@ -32,6 +32,7 @@ export type Unit = 'auto' | 'process' | 'program'
 export interface PageData {
   readonly pods: readonly string[]
   readonly programs: readonly string[]
+  /** The length of the run in seconds, as in the verdict. */
   readonly duration: number
   readonly samples: number
   readonly logs: number
@@ -132,7 +133,7 @@ export function reportModel(
     factors: shownFactors(efficiency.root),
     findings: findingsData(found, shown, parts.sections),
     ...table,
-    duration: times.duration,
+    duration: secondsOf(times),
     ...parts,
     ...(profiles && { profiles }),
     ...(mpi && { mpi }),

@@ -161,9 +161,10 @@ function activityDocument({ buckets, lines }: ActivityData) {
   return {
     seconds_per_interval: buckets.width,
     intervals: buckets.count,
-    lines: lines.map(({ name, count, percents }) => ({
+    lines: lines.map(({ name, count, percents, means }) => ({
       name,
       count,
+      meanPercents: Object.fromEntries(STATES.map((state, index) => [state, means[index] ?? null])),
       percents: Object.fromEntries(STATES.map((state, index) => [state, percents[index] ?? []])),
     })),
   }

@@ -25,4 +25,6 @@ export interface ActivityLine {
   readonly count: number
   /** Of each state, the percent of the time of each bucket, in the order of `STATES`. */
   readonly percents: readonly (readonly Percent[])[]
+  /** Of each state, the percent of the whole time, from the efficiency, as the key shows it. */
+  readonly means: readonly (number | null)[]
 }

@@ -1,7 +1,8 @@
+import { rounded } from '../../../lib/round.ts'
 import { median } from '../../../lib/statistics.ts'
 import { type SplitTimes, splitTimes } from '../../efficiency/mpi-factors.ts'
 import { podShares } from '../../efficiency/processor-factors.ts'
-import type { Efficiency } from '../../efficiency/run-efficiency.ts'
+import type { Efficiency, ProcessEfficiency } from '../../efficiency/run-efficiency.ts'
 import { sharesOf } from '../../efficiency/running-shares.ts'
 import { longestStalled, podDelay } from '../../findings/devices/pod-storage.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
@@ -24,7 +25,7 @@ const MAX_STEPS = 5000
  */
 export function activityData(
   all: ReadonlyMap<string, PodSteps>,
-  { basis, processes }: Pick<Efficiency, 'basis' | 'processes'>,
+  { basis, processes, pods: measured }: Pick<Efficiency, 'basis' | 'processes' | 'pods'>,
   {
     pods,
     named,
@@ -38,15 +39,18 @@ export function activityData(
   const buckets = chooseBuckets(all, duration)
   const actors =
     basis === 'mpi'
-      ? processes.map(({ pod, pid, mpiRank }) => ({
-          pod,
-          label: `${mpiRank}`,
-          percents: processPercents(all.get(pod), pid, buckets),
+      ? processes.map((process) => ({
+          pod: process.pod,
+          label: `${process.mpiRank}`,
+          percents: processPercents(all.get(process.pod), process.pid, buckets),
+          means: processMeans(process),
         }))
       : pods.flatMap((pod) => {
           const steps = all.get(pod)
           if (steps === undefined) return []
-          return { pod, label: pod, percents: podPercents(steps, buckets) }
+          const { shares = null } = measured.find((one) => one.pod === pod) ?? {}
+          const means = meansIn(shares === null ? undefined : { ...shares, mpi: 0 })
+          return { pod, label: pod, percents: podPercents(steps, buckets), means }
         })
   const known = actors.filter(({ percents }) => percents.some((own) => own.some(isKnown)))
   const word = basis === 'mpi' ? 'MPI rank' : 'pod'
@@ -179,6 +183,25 @@ function processPercents(steps: PodSteps | undefined, pid: number | null, bucket
       cpu: shares === null ? null : shares.ran * shares.threads,
     })
     return processStates(split, part, isCounted)
+  })
+}
+
+/** Returns the percents of a process over its whole time, as the efficiency has them. */
+function processMeans({ split, elapsed, inMpi, shares, waits }: ProcessEfficiency) {
+  if (elapsed <= 0) return meansIn(undefined)
+  const states = processStates(split, inMpi, shares !== null || waits !== null)
+  const parts = Object.entries(states).map(([state, seconds]) => {
+    return [state, seconds === null ? null : seconds / elapsed]
+  })
+  return meansIn(Object.fromEntries(parts))
+}
+
+function meansIn(
+  shares: Readonly<Record<State, number | null>> | undefined,
+): readonly (number | null)[] {
+  return STATES.map((state) => {
+    const share = shares?.[state] ?? null
+    return share === null ? null : rounded(100 * share)
   })
 }
 

@@ -1,3 +1,4 @@
+import { plainMean } from '../../../lib/statistics.ts'
 import type { ActivityLine, Percent } from './activity-data.ts'
 
 /** A pod or a process of MPI, and what it did over time. */
@@ -7,6 +8,7 @@ export interface Actor {
   /** The pod, or the rank in MPI_COMM_WORLD. */
   readonly label: string
   readonly percents: ActivityLine['percents']
+  readonly means: ActivityLine['means']
 }
 
 /** Up to this number of pods, each has a line. */
@@ -26,10 +28,11 @@ export function groupLines(
   named: readonly string[],
   word: string,
 ): readonly ActivityLine[] {
-  const single = ({ label, percents }: Actor): ActivityLine => ({
+  const single = ({ label, percents, means }: Actor): ActivityLine => ({
     name: /^\d/.test(label) ? `${word} ${label}` : label,
     count: 1,
     percents,
+    means,
   })
   if (actors.length <= MAX_SINGLE) return actors.map(single)
   const byPod = Map.groupBy(actors, ({ pod }) => pod)
@@ -50,14 +53,14 @@ function groupLine(own: readonly Actor[], word: string): ActivityLine {
     count: own.length,
     percents: states.map((buckets, state) =>
       buckets.map((_, bucket) =>
-        meanOf(own.map(({ percents }) => percents[state]?.[bucket] ?? null)),
+        roundedMean(own.map(({ percents }) => percents[state]?.[bucket] ?? null)),
       ),
     ),
+    means: states.map((_, state) => plainMean(own.map(({ means }) => means[state] ?? null))),
   }
 }
 
-function meanOf(percents: readonly Percent[]): Percent {
-  const known = percents.filter((percent) => percent !== null)
-  if (known.length === 0) return null
-  return Math.round(known.reduce((sum, percent) => sum + percent, 0) / known.length)
+function roundedMean(percents: readonly Percent[]): Percent {
+  const mean = plainMean(percents)
+  return mean === null ? null : Math.round(mean)
 }

@@ -93,7 +93,7 @@ t.test('nothing held up a run with even work and a processor for each rank', asy
   const { verdict, findings } = documentOf(well('mpi-trace', 'vitals'), '')
   t.equal(
     verdict,
-    'Took 20.3 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (MPI, ' +
+    'Took 20.1 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (MPI, ' +
       'processors, memory, network traffic) held this run up: 90 % of the time was spent ' +
       'computing. Not looked at: storage, GPUs and Python, if the program uses them.',
   )

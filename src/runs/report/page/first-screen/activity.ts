@@ -53,15 +53,15 @@ export function startActivity(data: ActivityData) {
   startTable(data.lines)
 }
 
-/** Returns the mean of a state over all pods and time; null if it is not known. */
+/** Returns the mean of a state over all pods, of their whole time; null if it is not known. */
 function meanOf(lines: readonly ActivityLine[], state: number) {
   let [sum, weights] = [0, 0]
-  for (const { count, percents } of lines)
-    for (const percent of percents[state] ?? []) {
-      if (percent === null) continue
-      sum += percent * count
-      weights += count
-    }
+  for (const { count, means } of lines) {
+    const percent = means[state] ?? null
+    if (percent === null) continue
+    sum += percent * count
+    weights += count
+  }
   return weights === 0 ? null : sum / weights
 }
 

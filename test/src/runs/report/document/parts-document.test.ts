@@ -30,7 +30,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
     ...['profiles', 'mpi', 'verdict', 'factors', 'advice', 'activity'],
   ],
   activity: ['basis', 'buckets', 'lines'],
-  'activity.lines': ['name', 'count', 'percents'],
+  'activity.lines': ['name', 'count', 'percents', 'means'],
   plots: ['grid', ...PLOTS],
   'plots.grid': ['buckets', 'width', 'isDownsampled'],
   'plots.lines': ['pod', 'program', 'pid', 'values', 'marks'],

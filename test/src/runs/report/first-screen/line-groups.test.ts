@@ -6,12 +6,13 @@ const pods = (count: number) =>
     pod: `${pod}`,
     label: `${pod}`,
     percents: [[pod < 10 ? 0 : 100, null]],
+    means: [pod < 10 ? 0 : 100],
   }))
 
 t.test('up to 64 pods have a line each', async (t) => {
   const lines = groupLines(pods(64), ['3'], 'pod')
   t.equal(lines.length, 64)
-  t.strictSame(lines[0], { name: 'pod 0', count: 1, percents: [[0, null]] })
+  t.strictSame(lines[0], { name: 'pod 0', count: 1, percents: [[0, null]], means: [0] })
 })
 
 t.test('more pods are groups of their mean, after the pods that findings name', async (t) => {
@@ -25,6 +26,7 @@ t.test('more pods are groups of their mean, after the pods that findings name', 
     ],
   )
   t.strictSame(lines[2]?.percents, [[50, null]], 'a value that no pod has stays unknown')
+  t.strictSame(lines[2]?.means, [50])
   t.equal(lines.length, 2 + 56)
   t.equal(
     lines.slice(2).reduce((sum, { count }) => sum + count, 0),
@@ -33,6 +35,10 @@ t.test('more pods are groups of their mean, after the pods that findings name', 
 })
 
 t.test('a pod without a number has its name alone', async (t) => {
-  const [line] = groupLines([{ pod: 'launcher', label: 'launcher', percents: [[1]] }], [], 'pod')
+  const [line] = groupLines(
+    [{ pod: 'launcher', label: 'launcher', percents: [[1]], means: [1] }],
+    [],
+    'pod',
+  )
   t.equal(line?.name, 'launcher')
 })
