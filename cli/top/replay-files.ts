@@ -104,7 +104,7 @@ function replayScene(
   return {
     heading: () => {
       const passed = durationText(Math.round((now - replay.from) / 1000))
-      return `${words}, ${passed} of ${length} (${speedText(speed)} times as fast)`
+      return `${words}, ${passed} of the ${length} of its rows (${speedText(speed)} times as fast)`
     },
     pods: () => replay.pods,
     columns: () => replay.columns,

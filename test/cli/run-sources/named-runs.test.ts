@@ -40,7 +40,7 @@ t.test('report collects a workload, prints the report and writes a page', async 
   for (const words of [['job/lammps'], ['Job/lammps', '--follow']]) {
     const { code, out, err } = await run('report', ...words)
     t.strictSame([code, err], [0, 'ridealong: wrote lammps.html\n'])
-    t.match(out, /^Observers in hpc\nTook \d+ s on 2 pods\./)
+    t.match(out, /^Observers in hpc\nTook [\d.]+ s on 2 pods\./)
     const { pods, samples } = dataOf(readFileSync(join(folder, 'lammps.html'), 'utf8'))
     t.strictSame([pods, samples], [['0', '1'], 6])
   }
