@@ -26,6 +26,25 @@ export async function tracedPod(
   env: NodeJS.ProcessEnv = CONTAINER,
   as: Users = {},
 ): Promise<TracedPod> {
+  const { install, observe } = await restartedPod(t, env, as)
+  await install()
+  return observe()
+}
+
+/** A pod whose containers start more than once. Its volume and its process 1 stay. */
+export interface RestartedPod {
+  /** Runs the init container with the installer. */
+  readonly install: () => Promise<void>
+  /** Starts the observer. */
+  readonly observe: () => Promise<TracedPod>
+}
+
+/** Creates such a pod. */
+export async function restartedPod(
+  t: Pick<Test, 'teardown'>,
+  env: NodeJS.ProcessEnv,
+  as: Users = {},
+): Promise<RestartedPod> {
   for (const library of LIBRARIES) programsFor(library)
   const volume = openFolder('ridealong-volume-')
   t.teardown(() => rm(volume, REMOVAL))
@@ -35,11 +54,15 @@ export async function tracedPod(
   mkdirSync(source, { recursive: true })
   writeFileSync(join(source, 'README'), '')
   const folders = { RIDEALONG_TOOL_SOURCE: source, RIDEALONG_TOOL_VOLUME: volume }
-  const installer = await pod.run('mpi-trace-install', [observer('install')], folders)
-  if ((await installer.ended) !== 0) throw new Error(`the installer failed: ${installer.log()}`)
   const results = join(volume, 'results')
   const settings = { RIDEALONG_RESULTS: results, ...env }
   const tool = { LD_PRELOAD: recorder, RIDEALONG_MPI_TRACE: results }
   const options = { metric: 'mpi-trace', settings, tool, env: MPI_ENV, as } as const
-  return { results, ...(await watchPod(pod, options)) }
+  return {
+    install: async () => {
+      const installer = await pod.run('mpi-trace-install', [observer('install')], folders)
+      if ((await installer.ended) !== 0) throw new Error(`the installer failed: ${installer.log()}`)
+    },
+    observe: async () => ({ results, ...(await watchPod(pod, options)) }),
+  }
 }

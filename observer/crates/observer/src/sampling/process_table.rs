@@ -122,6 +122,16 @@ impl ProcessTable {
         process.map(|process| process.pid)
     }
 
+    /// Returns when the first known process of the target started, in ticks since boot.
+    pub fn target_start(&self) -> Option<u64> {
+        let is_target = |process: &&Process| {
+            let container = process.container;
+            container.is_some_and(|container| self.containers.is_target(container))
+        };
+        let targets = self.all.values().filter(is_target);
+        targets.map(|process| process.start).min()
+    }
+
     /// Scans all processes. Returns false if a signal stops the observer, or if `/proc` lists no
     /// process.
     pub fn scan(&mut self, session: &mut Session) -> bool {

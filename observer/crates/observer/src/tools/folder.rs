@@ -9,8 +9,10 @@ use linux::proc::mountinfo;
 use crate::runtime::log::Log;
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
-use crate::runtime::settings::FolderSettings;
+use crate::runtime::settings::{FolderSettings, Settings};
+use crate::sampling::process_table::ProcessTable;
 use crate::tools::artifacts::writer::{RawFiles, Until};
+use crate::tools::earlier;
 use crate::tools::results::{Listing, ResultName, Results};
 
 /// The seconds to wait for the reader of the log after the last rows of a process.
@@ -26,6 +28,8 @@ const MAX_PENDING: usize = 64;
 pub struct Folder {
     /// The folder; `None` if it cannot be opened.
     results: Option<Results>,
+    /// The files that were there before the observer, until their attempt is known.
+    before: Vec<ResultName>,
     /// The files with rows, if the log is to contain them.
     raw_files: RawFiles,
     notices: Notices,
@@ -40,13 +44,17 @@ impl Folder {
     pub fn open(settings: &FolderSettings) -> Self {
         let mut folder = Self {
             results: None,
+            before: Vec::new(),
             raw_files: RawFiles::default(),
             notices: Notices::default(),
             pending: Vec::new(),
             unchecked: settings.mounts.clone(),
         };
         match Results::open(&settings.path, settings.size_limit) {
-            Ok(results) => folder.results = Some(results),
+            Ok(results) => {
+                folder.results = Some(results);
+                folder.before = folder.list().map_or(Vec::new(), |listing| listing.names);
+            }
             Err(error) => {
                 let reason = error.desc();
                 folder.note(format!(
@@ -74,6 +82,22 @@ impl Folder {
                 None
             }
         }
+    }
+
+    /// Returns the files of an earlier attempt of the pod, in the first call: those that were there
+    /// before the observer, if the target has started since then. Their processes are no part of
+    /// this attempt.
+    pub fn take_earlier(
+        &mut self,
+        settings: &Settings,
+        table: &mut ProcessTable,
+    ) -> Vec<ResultName> {
+        let before = std::mem::take(&mut self.before);
+        let Some(results) = self.results.as_ref().filter(|_| !before.is_empty()) else {
+            return Vec::new();
+        };
+        // An observer that ends with its target is an ordinary container, which starts last.
+        earlier::find(results, before, table, !settings.exits_by_itself)
     }
 
     /// Opens a file. `None` if it is not an ordinary file, or cannot be read.

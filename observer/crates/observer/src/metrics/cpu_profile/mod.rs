@@ -145,6 +145,7 @@ impl Sampler for CpuProfile {
             self.folder.check_mounts(files, pid);
         }
         self.look_at_processes(run);
+        self.leave_out_earlier(run);
         self.write_ended(run, &listing, f64::INFINITY);
         self.write_notices(run);
     }
@@ -157,6 +158,7 @@ impl Sampler for CpuProfile {
         self.end_all(run);
         // Listed last, because a process writes its profile before it ends.
         let listing = self.guard_size();
+        self.leave_out_earlier(run);
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, &listing, until);
         let time = run.processes.time.precise_timestamp();
@@ -214,6 +216,19 @@ impl CpuProfile {
             self.folder.note(reason.to_owned());
         }
         listing
+    }
+
+    /// Leaves out the profiles of an earlier attempt, and reports them.
+    fn leave_out_earlier(&mut self, run: &mut Run<'_>) {
+        let names = self.folder.take_earlier(run.settings, &mut run.processes);
+        if !names.is_empty() {
+            let count = names.len();
+            self.folder.note(format!(
+                "the volume has {count} profiles of an earlier attempt of this pod: they are not \
+                 counted in this log"
+            ));
+        }
+        self.done.extend(names);
     }
 
     /// Updates the observed processes, and separates those that have ended.

@@ -7,6 +7,7 @@
 //! has bounded memory and time, and fuzz targets.
 
 mod absent;
+mod earlier;
 pub mod file;
 pub mod launcher;
 pub mod open_calls;
@@ -254,6 +255,7 @@ impl MpiTrace {
         let Some(listing) = self.folder.list() else {
             return;
         };
+        self.leave_out_earlier(run);
         self.make_room(&listing);
         let count = listing.names.len();
         if count >= MAX_FILES {

@@ -1,0 +1,99 @@
+import { readdirSync } from 'node:fs'
+import t from 'tap'
+import { noticesOf, rowsOf } from '../../observers/json-rows.ts'
+import { type Running, until } from '../../observers/pod.ts'
+import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
+import { NATIVE } from '../watched-pod.ts'
+import { mpirun, mpiTests, programsFor } from './programs.ts'
+import { restartedPod } from './traced-pod.ts'
+
+const options = mpiTests()
+
+/** Kills the containers as the kubelet does without a grace period. */
+async function killAll(...containers: readonly Running[]): Promise<void> {
+  for (const container of containers) container.signal('SIGKILL')
+  await Promise.all(containers.map(({ ended }) => ended))
+}
+
+/** Waits until two ranks have rows with calls. */
+async function untilTwoRanksRun(watching: Running): Promise<void> {
+  const ranks = () => new Set(rowsOf(watching, 'rank').map(({ mpi_rank }) => mpi_rank))
+  await until(watching, () => ranks().size === 2)
+}
+
+const stateOfRanks = (watching: Running) =>
+  new Map(rowsOf(watching, 'rank').map(({ pid, mpi_rank, state }) => [pid, { mpi_rank, state }]))
+
+/** Ends the observer, and returns its summary. */
+async function endOf(watching: Running) {
+  watching.signal('SIGTERM')
+  await watching.ended
+  return summaryOf(watching.log())
+}
+
+t.test('after all containers were started again, only new ranks count', options, async (t) => {
+  const { install, observe } = await restartedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  await install()
+  const first = await observe()
+  const killed = await first.start(...mpirun('mpich', 2, work, 'loop'))
+  await untilTwoRanksRun(first.watching)
+  await killAll(killed, first.watching)
+  t.equal(readdirSync(first.results).filter((name) => name.startsWith('mpi_')).length, 2)
+
+  await install()
+  const second = await observe()
+  const app = await second.start(...mpirun('mpich', 2, work, 'late'))
+  t.equal(await app.ended, 0)
+  const isDone = ({ state }: Row) => state === 'finalized'
+  await until(second.watching, () => rowsOf(second.watching, 'rank').filter(isDone).length === 2)
+  const [whole, ...lines] = await endOf(second.watching)
+  t.match(whole, { ranks: 2, calls: 1204 })
+  t.equal(lines.length, 2)
+  t.strictSame(
+    [...stateOfRanks(second.watching).values()].map(({ state }) => state),
+    ['finalized', 'finalized'],
+  )
+  t.match(noticesOf(second.watching), [
+    /^the volume has the files of 2 processes of an earlier attempt of this pod \(ranks 0, 1; \d+ /,
+  ])
+})
+
+t.test('an observer that is started again counts all ranks of its target', options, async (t) => {
+  const { install, observe } = await restartedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  await install()
+  const first = await observe()
+  const job = (mode: string) => mpirun('mpich', 2, work, mode).join(' ')
+  const app = await first.start(onPath('sh'), '-c', `${job('late')} && ${job('loop')}`)
+  const runs = ({ state }: { readonly state?: Row[string] | undefined }) => state === 'running'
+  await until(first.watching, () => {
+    const all = [...stateOfRanks(first.watching).values()]
+    return all.length === 4 && all.filter(runs).length === 2
+  })
+  await killAll(first.watching)
+
+  const { watching } = await observe()
+  await until(watching, () => stateOfRanks(watching).size === 4)
+  const [whole, ...lines] = await endOf(watching)
+  t.match(whole, { ranks: 4 })
+  const states = lines.map(({ state }) => state)
+  t.strictSame(states.sort(), ['finalized', 'finalized', 'running', 'running'])
+  t.strictSame(noticesOf(watching), [])
+  app.signal('SIGKILL')
+})
+
+t.test('an observer that is started again after its target counts no rank', options, async (t) => {
+  const { install, observe } = await restartedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  await install()
+  const first = await observe()
+  const app = await first.start(...mpirun('mpich', 2, work, 'late'))
+  t.equal(await app.ended, 0)
+  await killAll(first.watching)
+
+  const { watching } = await observe()
+  const [whole] = await endOf(watching)
+  t.match(whole, { ranks: 0, calls: 0 })
+  t.match(watching.log(), /files of 2 processes of an earlier attempt/)
+})
