@@ -194,14 +194,17 @@ async function followInto(
 }
 
 /**
- * Says which logs of earlier attempts cannot be read, and leaves them out: usually the kubelet has
- * removed such a log, so that reading it again does not help.
+ * Says which logs of earlier attempts cannot be read, and leaves out those of which there is no
+ * termination message either. Usually the kubelet has removed such a log, so that reading it again
+ * does not help, and nothing counts as missing.
  */
 function leaveOutLost(gathered: readonly Gathered[], say: Session['say']): readonly Gathered[] {
-  const isLost = ({ observer, text }: Gathered) => isEarlier(observer) && text === 'none'
+  const isLost = ({ observer, missing }: Gathered) => isEarlier(observer) && missing !== undefined
   for (const { observer, missing } of gathered.filter(isLost))
     say(`the log of ${sourceName(observer)}, an earlier attempt, cannot be read: ${missing}`)
-  return gathered.filter((one) => !isLost(one))
+  return gathered
+    .filter((one) => !isLost(one) || one.text !== 'none')
+    .map((one) => (isLost(one) ? { ...one, missing: undefined } : one))
 }
 
 /** Returns the later count unless it has fewer pods, because pods were deleted after their end. */

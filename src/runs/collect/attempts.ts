@@ -12,6 +12,8 @@ export interface ObserverAttempt {
   readonly restarts: number
   /** The termination message of this attempt; null if there is none. */
   readonly message: string | null
+  /** How containers of the application ended; null if that is not known. */
+  readonly ended: readonly EndedContainer[] | null
   /** The attempt before, if the kubelet keeps its log; null otherwise. */
   readonly before: EndedAttempt | null
   /**
@@ -44,7 +46,14 @@ export function withAttemptBefore<Observer extends ObserverAttempt>(
   if (before === null) return [observer]
   const { message } = before
   const attempt = { attempt: restarts, restarts: restarts - 1, state: 'ended' } as const
-  return [observer, { ...observer, ...attempt, message, before: null, notices: [] }]
+  const ended = endsBefore(observer.ended)
+  return [observer, { ...observer, ...attempt, ended, message, before: null, notices: [] }]
+}
+
+/** Returns the containers of the application that have ended and were started again. */
+function endsBefore(ended: ObserverAttempt['ended']): ObserverAttempt['ended'] {
+  const before = ended?.filter(({ restarted }) => restarted)
+  return before?.map((one) => ({ ...one, restarted: false })) ?? null
 }
 
 /** Returns sentences about the attempts of an observer before the last one. */

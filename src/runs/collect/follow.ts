@@ -93,10 +93,12 @@ export interface Crowd {
 
 /** Follows the logs of many observers, each log as soon as its observer has started. */
 export function startCrowd(following: Omit<Following, 'look'>): Crowd {
-  const keyOf = (observer: RunningObserver) => `${sourceName(observer)} ${observer.uid}`
   let now = new Map<string, RunningObserver>()
   let done = 0
   const tasks = new Map<string, Promise<Gathered>>()
+  /** The attempts that ended before their containers were followed. Their logs come last. */
+  const earlier = new Map<string, RunningObserver>()
+  const followed = new Set<string>()
   const begin = async (observer: RunningObserver): Promise<Gathered> => {
     const look = (one: RunningObserver) => now.get(keyOf(one))
     const gathered = await follow(observer, { ...following, look })
@@ -105,12 +107,30 @@ export function startCrowd(following: Omit<Following, 'look'>): Crowd {
   }
   return {
     take: (observers) => {
-      now = new Map(observers.map((observer) => [keyOf(observer), observer]))
-      for (const [key, observer] of now) {
-        if (observer.state !== 'waiting' && !tasks.has(key)) tasks.set(key, begin(observer))
+      // The log of an attempt that ended while it was followed has been written.
+      const unread = observers.filter((one) => isEarlier(one) && !followed.has(containerOf(one)))
+      for (const one of unread) earlier.set(keyOf(one), one)
+      const last = observers.filter((one) => !isEarlier(one))
+      now = new Map(last.map((observer) => [keyOf(observer), observer]))
+      const started = last.filter((one) => one.state !== 'waiting' && !tasks.has(keyOf(one)))
+      for (const observer of started) {
+        followed.add(containerOf(observer))
+        tasks.set(keyOf(observer), begin(observer))
       }
     },
     counts: () => ({ done, all: Math.max(now.size, tasks.size) }),
-    end: () => Promise.all(tasks.values()),
+    end: async () => {
+      const all = await Promise.all(tasks.values())
+      if (following.signal.aborted) return all
+      return [...all, ...(await Promise.all([...earlier.values()].map(begin)))]
+    },
   }
+}
+
+function keyOf(observer: RunningObserver): string {
+  return `${sourceName(observer)} ${observer.uid}`
+}
+
+function containerOf({ uid, container }: RunningObserver): string {
+  return `${uid} ${container}`
 }

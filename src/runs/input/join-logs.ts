@@ -114,8 +114,9 @@ export function joinLogs(): LogJoin {
 }
 
 /**
- * Reports whether an entry is of an earlier attempt of a container of which another attempt counts.
- * The program has begun again, with the same ranks and the same work.
+ * Reports whether an entry is of an attempt of a container of which another attempt counts. The
+ * program has begun again, with the same ranks and the same work. The attempt that is read first
+ * counts: files and logs of earlier attempts are read after those of the last ones.
  */
 function isOfOtherAttempt(
   { isLeftOut, counted }: Attempts,
@@ -125,9 +126,8 @@ function isOfOtherAttempt(
   const known = isLeftOut.get(name)
   if (known !== undefined) return known
   const last = readAttempt(name)?.last ?? name
-  const other = counted.get(last)
-  if (other === undefined) counted.set(last, name)
-  const isOther = other !== undefined && name !== last
+  const isOther = counted.has(last)
+  if (!isOther) counted.set(last, name)
   isLeftOut.set(name, isOther)
   return isOther
 }
@@ -252,7 +252,6 @@ function describeRepeated(file: string, { before, count }: RepeatedLogs): string
 function describeAttempts({ isLeftOut }: Attempts): readonly string[] {
   const names = [...isLeftOut].flatMap(([name, isOther]) => (isOther ? name : []))
   if (names.length === 0) return []
-  const logs =
-    names.length === 1 ? 'is the log of an earlier attempt' : 'are logs of earlier attempts'
-  return [`${nameFirst(names)} ${logs}, left out: a report of its file alone shows it`]
+  const logs = names.length === 1 ? 'is the log of another attempt' : 'are logs of other attempts'
+  return [`${nameFirst(names)} ${logs} of a container, left out: one attempt of each counts`]
 }

@@ -186,9 +186,12 @@ function processPercents(steps: PodSteps | undefined, pid: number | null, bucket
   })
 }
 
-/** Returns the percents of a process over its whole time, as the efficiency has them. */
+/**
+ * Returns the percents of a process over its whole time, as the efficiency has them. They are not
+ * known if threads were in MPI at the same time: their times together may be longer than the run.
+ */
 function processMeans({ split, elapsed, inMpi, shares, waits }: ProcessEfficiency) {
-  if (elapsed <= 0) return meansIn(undefined)
+  if (elapsed <= 0 || inMpi > elapsed) return meansIn(undefined)
   const states = processStates(split, inMpi, shares !== null || waits !== null)
   const parts = Object.entries(states).map(([state, seconds]) => {
     return [state, seconds === null ? null : seconds / elapsed]

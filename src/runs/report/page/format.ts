@@ -10,6 +10,17 @@ export function plain(value: number | null | undefined) {
   return Math.abs(value) >= 1000 ? shown.toLocaleString('en') : String(shown)
 }
 
+/** Formats a time since the start of a run, such as a position on an axis: 45 s, 2:05, 1:02:05. */
+export function timeInRun(seconds: number) {
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${seconds < 10 && seconds !== whole ? seconds.toFixed(1) : whole} s`
+  const [hours = 0, minutes = 0, rest = 0] = [whole / 3600, (whole / 60) % 60, whole % 60].map(
+    Math.floor,
+  )
+  const two = (part: number) => String(part).padStart(2, '0')
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
+}
+
 export function counted(count: number, word: string) {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }

@@ -2,11 +2,10 @@
 // minimum, median and maximum of all lines, and up to MAX_OUT outliers.
 
 import uPlot from 'uplot'
-import { durationText } from '../../../lib/duration.ts'
 import type { GridValue } from '../grid.ts'
 import type { Line, Plots, Titled } from '../plots.ts'
 import { inside, made } from './elements.ts'
-import { counted, nameOf, plain } from './format.ts'
+import { counted, nameOf, plain, timeInRun } from './format.ts'
 import { mostOf, shownUnit } from './shown-units.ts'
 import { axisStyle } from './theme/axis.ts'
 import { colour, LINE_COLOURS, lineColour } from './theme/colours.ts'
@@ -270,7 +269,7 @@ function optionsOf(
       y: { range: (_chart, least, most) => rangeOf(least, most) },
     },
     axes: [
-      { ...axis, incrs: TIME_STEPS, values: (_chart, splits) => splits.map(durationText) },
+      { ...axis, incrs: TIME_STEPS, values: (_chart, splits) => splits.map(timeInRun) },
       { ...axis, size: axisWidth, values: (_chart, splits) => splits.map(plain) },
     ],
     series: [{}, ...series],
@@ -308,7 +307,7 @@ function tell(chart: uPlot, names: string[], readout: HTMLElement, unit: string)
     if (value === undefined || Math.abs(value - wanted) >= best.far) continue
     best = { far: Math.abs(value - wanted), words: `${name}: ${plain(value)} ${unit}` }
   }
-  readout.textContent = `${durationText(chart.data[0][idx] ?? 0)}  ${best.words}`
+  readout.textContent = `${timeInRun(chart.data[0][idx] ?? 0)}  ${best.words}`
 }
 
 function near(values: ArrayLike<number | null | undefined>, at: number) {

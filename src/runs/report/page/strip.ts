@@ -1,12 +1,11 @@
 // Pods side by side, as a heat map: one row for each line of the plots (a process or a program),
 // time from left to right, the measure as a colour.
 
-import { durationText } from '../../../lib/duration.ts'
 import type { Line } from '../plots.ts'
 import { DATA } from './data.ts'
 import { element, elementOf, inside } from './elements.ts'
 import { isShown, showPod } from './filter.ts'
-import { counted, nameOf, plain } from './format.ts'
+import { counted, nameOf, plain, timeInRun } from './format.ts'
 import { mostOf, shownUnit } from './shown-units.ts'
 import { colour, heat, heatStops } from './theme/colours.ts'
 import { isValue, meanOf, valuesIn } from './values.ts'
@@ -243,5 +242,5 @@ function tellStrip(x: number, y: number) {
   const value = valueAt(line, measure, bucket)
   const { unit, factor } = measureUnit(measure)
   const words = isValue(value) ? `${plain(value * factor)} ${unit}` : 'no sample'
-  element('strip-note').textContent = `${nameOf(line)} at ${durationText(bucket * width)}: ${words}`
+  element('strip-note').textContent = `${nameOf(line)} at ${timeInRun(bucket * width)}: ${words}`
 }

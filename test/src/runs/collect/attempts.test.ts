@@ -16,10 +16,11 @@ const LOG = readFileSync(
 )
 const KILLED = { exitCode: 137, reason: 'OOMKilled', finishedAt: '2026-01-01T12:00:00Z' }
 const RUNNING = { state: { running: {} }, lastState: { terminated: KILLED } }
+const ENDED = { ...RUNNING, state: { terminated: { exitCode: 0, reason: 'Completed' } } }
 
 /** Returns a pod whose observer was started again. */
-function restarted(restartCount: number, states: object): object {
-  const one = pod({ index: 0, phase: 'Running' }) as { status: object }
+function restarted(restartCount: number, states: object, phase = 'Running'): object {
+  const one = pod({ index: 0, phase }) as { status: object }
   const observer = { name: 'perf-sysstat', restartCount, ...states }
   return { ...one, status: { ...one.status, initContainerStatuses: [observer] } }
 }
@@ -59,10 +60,15 @@ t.test('the attempts before are named, and those without a log', async (t) => {
 })
 
 /** Collects the logs of such a pod, whose attempt before has this log. */
-async function collected(t: Test, previous: World['logs'][string], to: string) {
+async function collected(
+  t: Test,
+  previous: World['logs'][string],
+  to: string,
+  states: object = RUNNING,
+) {
   const answers = { last: LOG, previous }
   const { kubeconfig, asked } = await standIn(t, {
-    pods: () => [restarted(1, RUNNING)],
+    pods: () => [restarted(1, states, states === RUNNING ? 'Running' : 'Succeeded')],
     logs: {
       get 'lammps-0-abcde/perf-sysstat'() {
         return answers[asked.at(-1)?.includes('previous=true') ? 'previous' : 'last']
@@ -70,8 +76,8 @@ async function collected(t: Test, previous: World['logs'][string], to: string) {
     },
   })
   const said: string[] = []
-  const collecting = (output: 'jsonl' | 'logs') =>
-    collect(['job/lammps'], { output, parallel: 1, kubeconfig, to }, createSession(said))
+  const collecting = (output: 'jsonl' | 'logs', follow = false) =>
+    collect(['job/lammps'], { output, follow, parallel: 1, kubeconfig, to }, createSession(said))
   return { said, collecting, asked }
 }
 
@@ -93,7 +99,7 @@ t.test('the log of the attempt before has a file of its own', async (t) => {
 
   const report = await run(['report', '-o', 'json', ...names.map((name) => join(folder, name))])
   const alone = await run(['report', '-o', 'json', join(folder, names[1] ?? '')])
-  t.match(report.err, /attempt-1\.log is the log of an earlier attempt, left out/)
+  t.match(report.err, /attempt-1\.log is the log of another attempt of a container, left out/)
   t.equal(JSON.parse(report.out).logs, 1)
   t.strictSame(JSON.parse(report.out), JSON.parse(alone.out))
   const first = await run(['report', '-o', 'json', join(folder, names[0] ?? '')])
@@ -111,11 +117,63 @@ t.test('a report shows the last attempt of collected rows, and names the one bef
   t.strictSame([...sources], [source, `${source}/attempt-1`])
   t.match(said.join('\n'), `2 of 2 logs, 6 samples, as jsonl to ${file}`)
   const { out, err } = await run(['report', '-o', 'json', file])
-  t.match(err, `${source}/attempt-1 is the log of an earlier attempt`)
+  t.match(err, `${source}/attempt-1 is the log of another attempt`)
   const report = JSON.parse(out)
   t.equal(report.logs, 1)
   t.match(report.notices.join('\n'), `${source}: this is the log of attempt 2 of the container`)
   t.match(report.notices.join('\n'), /attempt 1 ended with exit code 137 \(SIGKILL, OOMKilled\)/)
+
+  const isBefore = (row: string) => JSON.parse(row).source.endsWith('/attempt-1')
+  const turned = [...rows.filter(isBefore), ...rows.filter((row) => !isBefore(row))]
+  const other = await run(['report', '-o', 'json', '-'], `${turned.join('\n')}\n`)
+  t.equal(JSON.parse(other.out).logs, 1, 'two attempts are never added up')
+  t.match(other.err, `${source} is the log of another attempt of a container, left out`)
+})
+
+t.test('with --follow, the log of the attempt before comes last, and once', async (t) => {
+  const file = join(t.testdir({}), 'run.jsonl')
+  const { collecting, asked } = await collected(t, BEFORE, file, ENDED)
+  t.equal(await collecting('jsonl', true), 0)
+  const rows = readFileSync(file, 'utf8').trimEnd().split('\n')
+  const source = 'hpc/lammps-0-abcde/perf-sysstat'
+  t.strictSame(
+    [...new Set(rows.map((row) => JSON.parse(row).source))],
+    [source, `${source}/attempt-1`],
+  )
+  t.equal(asked.filter((path) => path.includes('previous=true')).length, 1)
+})
+
+t.test('a log is followed once, also if its container is started again meanwhile', async (t) => {
+  const file = join(t.testdir({}), 'run.jsonl')
+  const first = pod({ index: 0, phase: 'Running' })
+  const { kubeconfig, asked } = await standIn(t, {
+    pods: () => [asked.length < 3 ? first : restarted(1, ENDED, 'Succeeded')],
+    logs: { 'lammps-0-abcde/perf-sysstat': LOG },
+  })
+  const options = { output: 'jsonl', parallel: 1, follow: true, kubeconfig, to: file } as const
+  t.equal(await collect(['job/lammps'], options, createSession([])), 0)
+  const rows = readFileSync(file, 'utf8').trimEnd().split('\n')
+  const samples = rows.filter((row) => JSON.parse(row).kind === 'process')
+  t.equal(samples.length, 3, 'no sample is written twice')
+  t.equal(asked.filter((path) => path.includes('previous=true')).length, 0)
+})
+
+t.test('the ends of the attempt before are those of containers that were started again', (t) => {
+  const end = { container: 'app', reason: 'Error', exitCode: 137, signal: null, finishedAt: null }
+  const again = { ...end, restarted: true, deleted: false }
+  const last = { ...end, exitCode: 0, restarted: false, deleted: false }
+  const before = { message: null, ended: again }
+  const state = {
+    attempt: null,
+    state: 'running',
+    restarts: 1,
+    message: null,
+    notices: [],
+  } as const
+  const [now, earlier] = withAttemptBefore({ ...state, before, ended: [again, last] })
+  t.strictSame(now?.ended, [again, last])
+  t.strictSame(earlier?.ended, [{ ...again, restarted: false }])
+  t.end()
 })
 
 t.test('a log of the attempt before that the kubelet has removed is named', async (t) => {
@@ -125,4 +183,15 @@ t.test('a log of the attempt before that the kubelet has removed is named', asyn
   t.equal(await collecting('jsonl'), 0, 'it cannot be collected later, either')
   t.match(said.join('\n'), /perf-sysstat\/attempt-1, an earlier .* cannot be read: .*not found/)
   t.match(said.at(-1), '1 of 1 logs, 3 samples')
+})
+
+t.test('the summary of such an attempt stays, if its container has left one', async (t) => {
+  const file = join(t.testdir({}), 'run.jsonl')
+  const message = '{"metric":"perf-sysstat","timepoints":3}'
+  const gone = { code: 400, message: 'previous terminated container "perf-sysstat" not found' }
+  const states = { ...RUNNING, lastState: { terminated: { ...KILLED, message } } }
+  const { said, collecting } = await collected(t, gone, file, states)
+  t.equal(await collecting('jsonl'), 0, 'it cannot be collected later, either')
+  t.match(said.join('\n'), /perf-sysstat\/attempt-1, an earlier .* cannot be read: .*not found/)
+  t.match(readFileSync(file, 'utf8'), /perf-sysstat\/attempt-1"/)
 })

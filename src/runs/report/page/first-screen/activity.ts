@@ -1,7 +1,6 @@
 // The activity over time: a row for each pod or MPI rank, or for a group of them, time from left to
 // right, and in each interval the parts of the states as colours, one above the other.
 
-import { durationText } from '../../../../lib/duration.ts'
 import {
   type ActivityData,
   type ActivityLine,
@@ -10,6 +9,7 @@ import {
   type State,
 } from '../../first-screen/activity-data.ts'
 import { classed, element, elementOf, inside, made } from '../elements.ts'
+import { timeInRun } from '../format.ts'
 import { colour } from '../theme/colours.ts'
 import { timeTicks } from '../time-ticks.ts'
 
@@ -254,7 +254,7 @@ function paintAxis(context: CanvasRenderingContext2D, top: number, width: number
   for (const at of timeTicks(end, (width - left) / 70)) {
     const x = left + ((width - left) * at) / end
     context.fillRect(Math.min(x, width - 1), top, 1, 3)
-    const text = durationText(at)
+    const text = timeInRun(at)
     const half = context.measureText(text).width / 2
     context.fillText(text, Math.min(Math.max(x - half, left), width - 2 * half), top + 5)
   }
@@ -269,7 +269,7 @@ function tell(x: number, y: number) {
   const bucket = Math.min(Math.floor(part * count), count - 1)
   const percents: readonly (Percent | undefined)[] =
     line?.percents.map((own) => own[Math.max(bucket, 0)]) ?? []
-  const [from, to] = [bucket, bucket + 1].map((at) => durationText(at * seconds))
+  const [from, to] = [bucket, bucket + 1].map((at) => timeInRun(at * seconds))
   inside('activity', 'output').textContent =
     line === undefined || part < 0
       ? hint()
