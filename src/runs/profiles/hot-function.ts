@@ -26,7 +26,7 @@ type HotKind = Extract<ProfileKind, 'waiting' | 'processor' | 'running'>
 
 /**
  * Returns the function in which most of the time of a run was spent, if that is at least 40 %;
- * otherwise null. The first of these that there is:
+ * otherwise null. Of these, it is the one that is a part of the longest time:
  *
  * - the function of Python in which the main threads waited, of the time in which they waited or
  *   threads of Python ran
@@ -34,24 +34,47 @@ type HotKind = Extract<ProfileKind, 'waiting' | 'processor' | 'running'>
  *   because a process that waits in MPI may use a processor there
  * - the function of Python that ran, of the time in which threads of Python ran
  *
+ * Of Python, only the program whose threads ran longest counts: others, such as launchers, wait
+ * for it.
+ *
  * @param profiles those of a run, with helpers apart
  */
 export function findHotFunction(profiles: readonly ProgramProfile[]): HotFunction | null {
-  const found = KINDS.map((kind) => {
-    const all = profiles.filter((one) => PARTS[kind].includes(one.kind)).map(functionTimes)
-    const of = all.reduce((sum, { computing }) => sum + computing, 0)
-    const [most] = all
-      .filter(({ profile }) => profile.kind === kind)
-      .flatMap(({ profile, hottest }) => (hottest === null ? [] : { profile, ...hottest }))
-      .sort((a, b) => b.seconds - a.seconds)
-    if (most === undefined || of < MIN_SECONDS || most.seconds < MIN_PART * of) return null
-    const { name, seconds, profile } = most
-    const times = { seconds: rounded(seconds), of: rounded(of) }
-    const one = { name, program: profile.executable, kind, ...times }
-    const isInMpi = all.some(({ inMpi }) => inMpi > 0)
-    return { ...one, sentence: sentenceAbout(one, isInMpi) }
+  const times = withMainPython(profiles.map(functionTimes))
+  const found = KINDS.flatMap((kind) => findOfKind(kind, times) ?? [])
+  return found.reduce<HotFunction | null>(
+    (longest, one) => (one.of > (longest?.of ?? 0) ? one : longest),
+    null,
+  )
+}
+
+/** Leaves out the programs of Python other than the one whose threads ran longest. */
+function withMainPython(times: readonly FunctionTimes[]): readonly FunctionTimes[] {
+  const seconds = new Map<string, number>()
+  for (const { profile, computing } of times) {
+    if (!PARTS.waiting.includes(profile.kind)) continue
+    const ran = profile.kind === 'running' ? computing : 0
+    seconds.set(profile.executable, (seconds.get(profile.executable) ?? 0) + ran)
+  }
+  const [main] = [...seconds].sort(([, a], [, b]) => b - a)[0] ?? []
+  return times.filter(({ profile }) => {
+    return !PARTS.waiting.includes(profile.kind) || profile.executable === main
   })
-  return found.find((one) => one !== null) ?? null
+}
+
+function findOfKind(kind: HotKind, times: readonly FunctionTimes[]): HotFunction | null {
+  const all = times.filter(({ profile }) => PARTS[kind].includes(profile.kind))
+  const of = all.reduce((sum, { computing }) => sum + computing, 0)
+  const [most] = all
+    .filter(({ profile }) => profile.kind === kind)
+    .flatMap(({ profile, hottest }) => (hottest === null ? [] : { profile, ...hottest }))
+    .sort((a, b) => b.seconds - a.seconds)
+  if (most === undefined || of < MIN_SECONDS || most.seconds < MIN_PART * of) return null
+  const { name, seconds, profile } = most
+  const amounts = { seconds: rounded(seconds), of: rounded(of) }
+  const one = { name, program: profile.executable, kind, ...amounts }
+  const isInMpi = all.some(({ inMpi }) => inMpi > 0)
+  return { ...one, sentence: sentenceAbout(one, isInMpi) }
 }
 
 const KINDS: readonly HotKind[] = ['waiting', 'processor', 'running']

@@ -9,6 +9,7 @@ import { formatReport } from '../../../../src/runs/report/first-screen/text.ts'
 import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
 import { renderPage } from '../../../../src/runs/report/page.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
+import { profileRows } from '../metrics/python-profile/python-rows.ts'
 import { profileLines } from '../report/tools/profile-rows.ts'
 
 /** Reads the recorded logs of a folder of test/logs whose names match. */
@@ -63,8 +64,12 @@ function escaped(text: string): string {
 
 /** Returns the hot function of a program with these stacks, in seconds. */
 function hotIn(stacks: Readonly<Record<string, number>>) {
+  return hotInLines(profileLines('0', { stacks }))
+}
+
+function hotInLines(lines: readonly string[]) {
   const run = newRun(BUILT_IN_ROWS)
-  for (const line of profileLines('0', { stacks })) {
+  for (const line of lines) {
     const entry = parseEntry(line, BUILT_IN_ROWS)
     if (entry !== undefined) addEntry(run, entry)
   }
@@ -84,4 +89,30 @@ t.test('time in MPI is no computing, and neither are functions without a name', 
 
 t.test('a profile of less than a second names no function', async (t) => {
   t.equal(hotIn({ 'main;solve': 0.9 }), null)
+})
+
+/** Returns the rows of the main thread of a program of Python that was in one function. */
+function pythonLines(program: string, stack: string, wall: number, running = 0) {
+  const rows = profileRows({ index: '0', stack, wall, running })
+  return rows.map((row) => JSON.stringify({ ...row, program }))
+}
+
+const LAUNCHER = pythonLines('run.py', 'main (run.py:9);_try_wait (subprocess.py:2011)', 100, 0.4)
+
+t.test('a launcher that waits is not named beside a program that computes', async (t) => {
+  const stacks = { 'main;PairLJCut::compute': 312, 'main;Neighbor::build': 88 }
+  const hot = hotInLines([...LAUNCHER, ...profileLines('0', { stacks })])
+  t.match(hot, { name: 'PairLJCut::compute', program: 'lmp', kind: 'processor', of: 400 })
+})
+
+t.test('a launcher that waits is not named beside a program of Python that runs', async (t) => {
+  const trains = pythonLines('train.py', 'main (train.py:60);step (train.py:12)', 100, 98)
+  const hot = hotInLines([...LAUNCHER, ...trains])
+  t.match(hot, { name: 'step (train.py:12)', program: 'train.py', kind: 'running', of: 98 })
+})
+
+t.test('a program of Python that waits is named, although a processor is used', async (t) => {
+  const waits = pythonLines('train.py', 'main (train.py:60);load (data.py:6)', 100, 4)
+  const hot = hotInLines([...LAUNCHER, ...waits, ...profileLines('0', { stacks: { read: 4 } })])
+  t.match(hot, { name: 'load (data.py:6)', program: 'train.py', kind: 'waiting', of: 100 })
 })
