@@ -1,4 +1,5 @@
 import { thingOf } from '../../../core/rules/quantity.ts'
+import { MPI_METRIC } from '../../metrics/mpi-trace/mpi-run.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
 import type { LogFacts } from './log-facts.ts'
@@ -8,14 +9,17 @@ export interface RunTime {
   readonly seconds: number
   /** By how much the real time can be longer: the last process ended before its next row. */
   readonly resolution: number
-  /** The metric whose row was the last one. */
+  /** The metric that measured the end of the run with this resolution. */
   readonly metric: string
 }
 
 /**
- * Returns the time of a run, from the first to the last row about a process, or if that is longer,
- * the time of its MPI job, which is exact. A run of which no process was observed is measured by
- * its other rows. Null if no log that lasts until the end has two rows with a time.
+ * Returns the time of a run, from the first to the last row about a process of any metric, or if
+ * that is longer, the time of its MPI job, which is exact. A run of which no process was observed
+ * is measured by its other rows. Null if no log that lasts until the end has two rows with a time.
+ *
+ * A metric with rare rows may have the last row, because it also writes one when a process ends.
+ * The resolution is that of the metric with the shortest interval whose rows last until then.
  *
  * @param offsets the seconds from the start of the run to the first timepoint of each log
  * @param mpiSeconds the time of the MPI job since MPI_Init; 0 if there is none
@@ -28,14 +32,29 @@ export function measureTime(
 ): RunTime | null {
   // An observer with the option `completions` stops before the processes end.
   const isTimed = ({ source }: Track) => logs.get(source)?.isEarly !== true
+  const metricOf = ({ source }: Track) => logs.get(source)?.metric ?? ''
   for (const tracks of [processTracks(run), otherTracks(run)]) {
-    const span = spanOf(tracks.filter(isTimed), offsets)
-    if (span === null) continue
-    const { resolution, source } = span
-    const seconds = Math.max(span.seconds, mpiSeconds)
-    return { seconds, resolution, metric: logs.get(source)?.metric ?? '' }
+    const byMetric = Map.groupBy(tracks.filter(isTimed), metricOf)
+    const spans = [...byMetric].flatMap(([metric, own]) => spanOf(own, offsets, metric) ?? [])
+    const time = joinSpans(spans)
+    if (time === null) continue
+    if (mpiSeconds <= time.seconds) return time
+    return { seconds: mpiSeconds, resolution: 0, metric: MPI_METRIC }
   }
   return null
+}
+
+/** The intervals before the last row of all metrics in which a metric that lasts has a row. */
+const MAX_INTERVALS = 2
+
+function joinSpans(spans: readonly Span[]): RunTime | null {
+  const first = Math.min(...spans.map((span) => span.first))
+  const last = Math.max(...spans.map((span) => span.last))
+  const [finest] = spans
+    .filter((span) => last - span.last <= MAX_INTERVALS * span.resolution)
+    .sort((a, b) => a.resolution - b.resolution)
+  if (finest === undefined) return null
+  return { seconds: last - first, resolution: finest.resolution, metric: finest.metric }
 }
 
 function processTracks({ processes, sections }: CollectedRun): readonly Track[] {
@@ -50,20 +69,28 @@ function otherTracks({ devices, sections }: CollectedRun): readonly Track[] {
   ]
 }
 
-/** Returns the time between the first and the last row, and the last interval; null without two. */
-function spanOf(tracks: readonly Track[], offsets: ReadonlyMap<string, number>) {
+/** The first and the last row of a metric, and the interval before the last one, in seconds. */
+interface Span {
+  readonly first: number
+  readonly last: number
+  readonly resolution: number
+  readonly metric: string
+}
+
+/** Returns the span of the tracks of a metric; null if none has two rows. */
+function spanOf(
+  tracks: readonly Track[],
+  offsets: ReadonlyMap<string, number>,
+  metric: string,
+): Span | null {
   let [first, last, resolution] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
-  let source = ''
-  for (const track of tracks) {
-    const { seconds } = track
-    const offset = offsets.get(track.source) ?? 0
+  for (const { source, seconds } of tracks) {
+    const offset = offsets.get(source) ?? 0
     const [begin = 0, end = 0, before] = [seconds[0], seconds.at(-1), seconds.at(-2)]
     first = Math.min(first, offset + begin)
     if (offset + end < last || before === undefined) continue
     last = offset + end
     resolution = end - before
-    source = track.source
   }
-  const seconds = last - first
-  return seconds > 0 && resolution > 0 ? { seconds, resolution, source } : null
+  return last > first && resolution > 0 ? { first, last, resolution, metric } : null
 }
