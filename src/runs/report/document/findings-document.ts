@@ -3,7 +3,7 @@ import type { RunFinding } from '../../findings/evaluate.ts'
 import type { HotFunction } from '../../profiles/hot-function.ts'
 import type { WaitedFor } from '../../rules/rule.ts'
 import type { ReportModel } from '../data.ts'
-import { type ActivityData, STATES } from '../first-screen/activity-data.ts'
+import { type ActivityData, type Means, STATES } from '../first-screen/activity-data.ts'
 import { mpiRankNotices } from '../notices.ts'
 import { listObservedPods } from '../observed-pods.ts'
 import { podsDocument } from '../programs/pods-document.ts'
@@ -157,14 +157,17 @@ function jobOf({ job, size, problem, columns, rows, omitted, calls, omittedCalls
 }
 
 /** Returns for programs what the pods did over time. */
-function activityDocument({ buckets, lines }: ActivityData) {
+function activityDocument({ buckets, means: all, lines }: ActivityData) {
+  const byState = (means: Means) =>
+    Object.fromEntries(STATES.map((state, index) => [state, means[index] ?? null]))
   return {
     seconds_per_interval: buckets.width,
     intervals: buckets.count,
+    meanPercents: byState(all),
     lines: lines.map(({ name, count, percents, means }) => ({
       name,
       count,
-      meanPercents: Object.fromEntries(STATES.map((state, index) => [state, means[index] ?? null])),
+      meanPercents: byState(means),
       percents: Object.fromEntries(STATES.map((state, index) => [state, percents[index] ?? []])),
     })),
   }

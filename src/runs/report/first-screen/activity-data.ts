@@ -14,8 +14,13 @@ export interface ActivityData {
   /** Whether a line is a process of MPI or a pod. */
   readonly basis: Efficiency['basis']
   readonly buckets: Buckets
+  /** Of each state, the percent of the time of all pods together, as the key shows it. */
+  readonly means: Means
   readonly lines: readonly ActivityLine[]
 }
+
+/** Of each state, a percent of the whole time, from the efficiency; null if it is not known. */
+export type Means = readonly (number | null)[]
 
 /** What a pod, a process of MPI, or the mean of several of them did over time. */
 export interface ActivityLine {
@@ -25,6 +30,5 @@ export interface ActivityLine {
   readonly count: number
   /** Of each state, the percent of the time of each bucket, in the order of `STATES`. */
   readonly percents: readonly (readonly Percent[])[]
-  /** Of each state, the percent of the whole time, from the efficiency, as the key shows it. */
-  readonly means: readonly (number | null)[]
+  readonly means: Means
 }

@@ -6,8 +6,8 @@ import type { Efficiency, ProcessEfficiency } from '../../efficiency/run-efficie
 import { sharesOf } from '../../efficiency/running-shares.ts'
 import { longestStalled, podDelay } from '../../findings/devices/pod-storage.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
-import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
-import { groupLines } from './line-groups.ts'
+import { type ActivityData, type Means, type Percent, STATES, type State } from './activity-data.ts'
+import { groupLines, meansOf } from './line-groups.ts'
 import type { MpiSteps, PodSteps, ProcessSteps } from './pod-steps.ts'
 import { type Amounts, addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
@@ -44,17 +44,20 @@ export function activityData(
           label: `${process.mpiRank}`,
           percents: processPercents(all.get(process.pod), process.pid, buckets),
           means: processMeans(process),
+          seconds: process.elapsed,
         }))
       : pods.flatMap((pod) => {
           const steps = all.get(pod)
           if (steps === undefined) return []
-          const { shares = null } = measured.find((one) => one.pod === pod) ?? {}
+          const { shares = null, elapsed = 0 } = measured.find((one) => one.pod === pod) ?? {}
           const means = meansIn(shares === null ? undefined : { ...shares, mpi: 0 })
-          return { pod, label: pod, percents: podPercents(steps, buckets), means }
+          const percents = podPercents(steps, buckets)
+          return { pod, label: pod, percents, means, seconds: elapsed }
         })
   const known = actors.filter(({ percents }) => percents.some((own) => own.some(isKnown)))
   const word = basis === 'mpi' ? 'MPI rank' : 'pod'
-  return { basis, buckets, lines: groupLines(known, named, word) }
+  const lines = groupLines(known, named, word)
+  return { basis, buckets, means: meansOf(actors), lines }
 }
 
 function isKnown(percent: Percent): boolean {
@@ -199,9 +202,7 @@ function processMeans({ split, elapsed, inMpi, shares, waits }: ProcessEfficienc
   return meansIn(Object.fromEntries(parts))
 }
 
-function meansIn(
-  shares: Readonly<Record<State, number | null>> | undefined,
-): readonly (number | null)[] {
+function meansIn(shares: Readonly<Record<State, number | null>> | undefined): Means {
   return STATES.map((state) => {
     const share = shares?.[state] ?? null
     return share === null ? null : rounded(100 * share)

@@ -1,5 +1,6 @@
-import { plainMean } from '../../../lib/statistics.ts'
-import type { ActivityLine, Percent } from './activity-data.ts'
+import { rounded } from '../../../lib/round.ts'
+import { computeMean, plainMean } from '../../../lib/statistics.ts'
+import { type ActivityLine, type Means, type Percent, STATES } from './activity-data.ts'
 
 /** A pod or a process of MPI, and what it did over time. */
 export interface Actor {
@@ -8,7 +9,9 @@ export interface Actor {
   /** The pod, or the rank in MPI_COMM_WORLD. */
   readonly label: string
   readonly percents: ActivityLine['percents']
-  readonly means: ActivityLine['means']
+  readonly means: Means
+  /** The seconds of which `means` are percents. */
+  readonly seconds: number
 }
 
 /** Up to this number of pods, each has a line. */
@@ -56,8 +59,17 @@ function groupLine(own: readonly Actor[], word: string): ActivityLine {
         roundedMean(own.map(({ percents }) => percents[state]?.[bucket] ?? null)),
       ),
     ),
-    means: states.map((_, state) => plainMean(own.map(({ means }) => means[state] ?? null))),
+    means: meansOf(own),
   }
+}
+
+/** Returns the means of all, weighted by their seconds, as the efficiency has them. */
+export function meansOf(actors: readonly Pick<Actor, 'means' | 'seconds'>[]): Means {
+  const seconds = actors.map((one) => one.seconds)
+  return STATES.map((_, state) => {
+    const values = actors.map(({ means }) => means[state] ?? null)
+    return rounded(computeMean(values, seconds))
+  })
 }
 
 function roundedMean(percents: readonly Percent[]): Percent {

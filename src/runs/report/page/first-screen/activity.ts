@@ -4,6 +4,7 @@
 import {
   type ActivityData,
   type ActivityLine,
+  type Means,
   type Percent,
   STATES,
   type State,
@@ -36,33 +37,25 @@ const TEXT = 12
 /** The least height of a row in which the parts are one above the other, and not mixed. */
 const PARTS_HEIGHT = 9
 
-let activity: ActivityData = { basis: 'mpi', buckets: { count: 1, width: 1 }, lines: [] }
+let activity: ActivityData = {
+  basis: 'mpi',
+  buckets: { count: 1, width: 1 },
+  means: [],
+  lines: [],
+}
 
 /** Sets the data, and fills the key and the table. */
 export function startActivity(data: ActivityData) {
   activity = data
   element('activity').hidden = data.lines.length === 0
   if (data.lines.length === 0) return
-  const means = DRAWN.map((_, state) => meanOf(data.lines, state))
-  inside('activity', '.states').append(...stateKeys(means))
+  inside('activity', '.states').append(...stateKeys(data.means))
   const canvas = elementOf(HTMLCanvasElement, 'activity-rows')
-  canvas.setAttribute('aria-label', `Activity over time. On average: ${describe(means)}.`)
+  canvas.setAttribute('aria-label', `Activity over time. On average: ${describe(data.means)}.`)
   canvas.addEventListener('pointermove', (event) => tell(event.offsetX, event.offsetY))
   canvas.addEventListener('pointerleave', () => tell(-1, -1))
   tell(-1, -1)
   startTable(data.lines)
-}
-
-/** Returns the mean of a state over all pods, of their whole time; null if it is not known. */
-function meanOf(lines: readonly ActivityLine[], state: number) {
-  let [sum, weights] = [0, 0]
-  for (const { count, means } of lines) {
-    const percent = means[state] ?? null
-    if (percent === null) continue
-    sum += percent * count
-    weights += count
-  }
-  return weights === 0 ? null : sum / weights
 }
 
 function describe(percents: readonly (number | null | undefined)[]) {
@@ -73,7 +66,7 @@ function describe(percents: readonly (number | null | undefined)[]) {
   return parts.length === 0 ? 'not known' : parts.join(', ')
 }
 
-function stateKeys(means: readonly (number | null)[]) {
+function stateKeys(means: Means) {
   const rest = 100 - means.reduce<number>((sum, mean) => sum + (mean ?? 0), 0)
   const unknown = classed('li', 'unknown')
   unknown.append(made('i'), `not known ${Math.round(rest)} %`)
@@ -104,7 +97,7 @@ function startTable(lines: readonly ActivityLine[]) {
     ...lines.map((line) => {
       const row = made('tr')
       const cells = shown.map(({ state }) => {
-        const mean = meanOf([line], state)
+        const mean = line.means[state] ?? null
         return made('td', mean === null ? '–' : `${Math.round(mean)} %`)
       })
       const name = made('th', line.name)
@@ -277,7 +270,7 @@ function tell(x: number, y: number) {
 }
 
 function mpiHint() {
-  const isWaitingKnown = meanOf(activity.lines, STATES.indexOf('waiting')) !== null
+  const isWaitingKnown = (activity.means[STATES.indexOf('waiting')] ?? null) !== null
   const waiting = isWaitingKnown ? ', without' : ' and contains'
   return (
     `Computing is all time outside of MPI${waiting} the time of waiting for a processor. ` +

@@ -29,7 +29,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
     ...['columns', 'rows', 'omittedRows', 'plots', 'devices', 'idleDevices', 'sections'],
     ...['profiles', 'mpi', 'verdict', 'factors', 'advice', 'activity'],
   ],
-  activity: ['basis', 'buckets', 'lines'],
+  activity: ['basis', 'buckets', 'means', 'lines'],
   'activity.lines': ['name', 'count', 'percents', 'means'],
   plots: ['grid', ...PLOTS],
   'plots.grid': ['buckets', 'width', 'isDownsampled'],

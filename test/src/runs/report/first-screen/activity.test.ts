@@ -142,3 +142,24 @@ t.test('containers and processes that wait together are not added', async (t) =>
     t.strictSame(meansOf(page.activity, 'storage').map(Math.round), [expected], 'the activity')
   }
 })
+
+/** A run of pods that compute for 90 % of 120 s, and of one that does for 10 % of 10 s. */
+function runOfPods(count: number) {
+  const run = newRun(DESCRIPTIONS)
+  const rows = Array.from({ length: count }, (_, pod) => {
+    const used = { cpu_time: pod === 1 ? 0.1 : 0.9, run_delay: 0 }
+    const own = podRows(`${pod}`, { process: used }, { only: ['process'] })
+    return pod === 1 ? own.filter(({ seconds }) => seconds <= 10) : own
+  })
+  for (const row of rows.flat()) addEntry(run, row)
+  return run
+}
+
+for (const count of [2, 70])
+  t.test(`the key of ${count} pods with different times has the efficiency`, async (t) => {
+    const { page, efficiency } = reportModel(runOfPods(count), 'auto')
+    t.equal(efficiency.basis, 'processors')
+    const [computing] = page.activity.means
+    const expected = 100 * (efficiency.root.value ?? 0)
+    t.ok(Math.abs((computing ?? 0) - expected) < 0.01, `${computing} %, ${expected} %`)
+  })

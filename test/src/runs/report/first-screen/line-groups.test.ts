@@ -7,6 +7,7 @@ const pods = (count: number) =>
     label: `${pod}`,
     percents: [[pod < 10 ? 0 : 100, null]],
     means: [pod < 10 ? 0 : 100],
+    seconds: pod < 10 ? 30 : 10,
   }))
 
 t.test('up to 64 pods have a line each', async (t) => {
@@ -26,7 +27,7 @@ t.test('more pods are groups of their mean, after the pods that findings name', 
     ],
   )
   t.strictSame(lines[2]?.percents, [[50, null]], 'a value that no pod has stays unknown')
-  t.strictSame(lines[2]?.means, [50])
+  t.match(lines[2]?.means, [25], 'the pods weigh as much as their time')
   t.equal(lines.length, 2 + 56)
   t.equal(
     lines.slice(2).reduce((sum, { count }) => sum + count, 0),
@@ -36,7 +37,7 @@ t.test('more pods are groups of their mean, after the pods that findings name', 
 
 t.test('a pod without a number has its name alone', async (t) => {
   const [line] = groupLines(
-    [{ pod: 'launcher', label: 'launcher', percents: [[1]], means: [1] }],
+    [{ pod: 'launcher', label: 'launcher', percents: [[1]], means: [1], seconds: 1 }],
     [],
     'pod',
   )
