@@ -19,6 +19,24 @@ export function durationText(seconds: number): string {
   return twoUnits(whole, [DAY, 'd'], [HOUR, 'h'])
 }
 
+/** The most significant digits of a time that is compared: times that differ less are equal. */
+const MAX_DIGITS = 8
+
+/**
+ * Returns two times that a reader compares. If they differ and have the same text, they are in
+ * seconds, with as many digits as show the difference: `12029 s` and `11981 s`.
+ */
+export function durationTexts(one: number, other: number): readonly [string, string] {
+  const texts = [durationText(one), durationText(other)] as const
+  if (one === other || texts[0] !== texts[1]) return texts
+  const wholeDigits = String(Math.trunc(Math.max(one, other))).length
+  for (let digits = Math.max(wholeDigits, 4); digits <= MAX_DIGITS; digits += 1) {
+    const [a, b] = [roundTo(one, digits), roundTo(other, digits)]
+    if (a !== b) return [`${a} s`, `${b} s`]
+  }
+  return texts
+}
+
 type Unit = readonly [seconds: number, symbol: string]
 
 /** Returns a time in a large and a small unit; the second part is left out if it is 0. */

@@ -1,3 +1,4 @@
+import { durationTexts } from '../../lib/duration.ts'
 import { formatList } from '../../lib/format-list.ts'
 import { roundTo } from '../../lib/round.ts'
 import { factText, podText } from '../rules/sentence.ts'
@@ -60,9 +61,7 @@ function timeSentences(comparison: SideComparison): readonly string[] {
 
 function changeSentence(comparison: SideComparison): string {
   const { base, other, ends, time } = comparison
-  const [from, to] = [time.base, time.other].map(({ median }) =>
-    factText({ value: median ?? 0, unit: 's' }),
-  )
+  const [from, to] = durationTexts(time.base.median ?? 0, time.other.median ?? 0)
   const times = `${to} instead of ${from}${spanText(time)}`
   const change = `${percentText(time.ratio)}${rangeText(time.interval)}`
   const left = ends.other.runs - ends.other.unfinished
@@ -132,7 +131,7 @@ function causeSentence({ cause, ends }: SideComparison): readonly string[] {
   if (cause === null || ends.other.unfinished > 0) return []
   if (cause.kind === 'part') {
     const { part, title, base, other } = cause.change
-    const [from, to] = [base, other].map((value) => factText({ value, unit: 's' }))
+    const [from, to] = durationTexts(base, other)
     return [`The largest change: ${title} of ${podText(part)}, ${to} instead of ${from}.`]
   }
   const { status, title, sentence } = cause.change

@@ -1,3 +1,4 @@
+import { durationTexts } from '../../lib/duration.ts'
 import type { TextBlock, TextCell, TextTable } from '../../lib/output-format.ts'
 import { roundTo } from '../../lib/round.ts'
 import { factorText } from '../efficiency/factor.ts'
@@ -158,12 +159,17 @@ function changeRow(change: QuantityChange, { base, other }: SideComparison): rea
   const { title, unit, ratio, interval, verdict } = change
   return [
     title,
-    valueText(change.base, unit),
-    valueText(change.other, unit),
+    ...valueTexts(change.base, change.other, unit),
     percentText(ratio),
     interval === null ? '' : intervalText(interval),
     noteOn(change, base, other) || (verdict === 'unknown' ? '' : verdict),
   ]
+}
+
+function valueTexts(base: SideValue, other: SideValue, unit: QuantityUnit): readonly string[] {
+  if (unit === 's' && base.median !== null && other.median !== null)
+    return durationTexts(base.median, other.median)
+  return [valueText(base, unit), valueText(other, unit)]
 }
 
 function valueText({ median }: SideValue, unit: QuantityUnit): string {
@@ -229,7 +235,7 @@ function partBlocks({ parts, base, other }: SideComparison, most: number): reado
     .map(({ part, title, base: from, other: to }) => [
       podText(part),
       title,
-      ...[from, to].map((value) => factText({ value, unit: 's' })),
+      ...durationTexts(from, to),
       percentText(from === 0 ? null : to / from),
     ])
   const titles = ['', '', base, other, 'change']

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { durationText } from '../../../src/lib/duration.ts'
+import { durationText, durationTexts } from '../../../src/lib/duration.ts'
 
 const DURATIONS: readonly (readonly [seconds: number, text: string])[] = [
   [0, '0 s'],
@@ -21,4 +21,18 @@ const DURATIONS: readonly (readonly [seconds: number, text: string])[] = [
 for (const [seconds, text] of DURATIONS)
   t.test(`${seconds} seconds are shown as ${text}`, async (t) => {
     t.equal(durationText(seconds), text)
+  })
+
+const COMPARED: readonly (readonly [one: number, other: number, texts: readonly string[]])[] = [
+  [12_029, 7000, ['3 h 20 min', '116 min 40 s']],
+  [12_029, 12_029, ['3 h 20 min', '3 h 20 min']],
+  [12_029, 11_981, ['12029 s', '11981 s']],
+  [100.4, 99.96, ['100.4 s', '99.96 s']],
+  [9.43001, 9.43002, ['9.43001 s', '9.43002 s']],
+  [100, 100 + 1e-9, ['100 s', '100 s']],
+]
+
+for (const [one, other, texts] of COMPARED)
+  t.test(`${one} and ${other} seconds are shown as ${texts.join(' and ')}`, async (t) => {
+    t.strictSame(durationTexts(one, other), texts)
   })

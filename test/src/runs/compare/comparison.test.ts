@@ -125,6 +125,16 @@ t.test('a change that the interval between samples can hide is not shown', async
   t.match(compareSides(sides).comparisons, [{ time: { ratio: 1.1, verdict: 'same' } }])
 })
 
+t.test('times that differ have texts that differ', async (t) => {
+  const compared = compareSides([
+    sideOf('A', [11_981, 11_982, 11_981, 11_980, 11_981]),
+    sideOf('B', [12_029, 12_030, 12_029, 12_028, 12_029]),
+  ])
+  const [text = '', ...rest] = formatText(formatComparison(compared))
+  t.match(text, /^B is slower than A: 12029 s instead of 11981 s, \+0\.4 % /)
+  t.match(rest.join('\n'), /time +11981 s +12029 s +\+0\.4 % /)
+})
+
 t.test('if all runs have recorded MPI, they are compared by its exact time', async (t) => {
   const mpi = { of: 'process of MPI', title: 'since MPI_Init', unit: 's', metrics: [] } as const
   const elapsed = (seconds: number) =>
