@@ -1,5 +1,7 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createLogKeeper, type LogKeeper } from '../../../../cli/archive/service/log-keeper.ts'
 import { createKeptLogs, type KeptRun, logId } from '../../../../cli/archive/storage/kept-logs.ts'
@@ -17,6 +19,16 @@ const RUN: KeptRun = { key: '["hpc","1",null]', namespace: 'hpc', name: 'lammps-
 const POD = readPodFacts({ metadata: { namespace: 'hpc', name: 'lammps-0' } }, new Set())
 const ENDED = endedObserver('lammps-0', 'vitals')
 const RUNNING: RunningObserver = { ...ENDED, state: 'running' }
+
+/**
+ * Makes a folder that is removed after the keeper of the test has stopped. The folder of tap would
+ * be removed before, while the keeper may still write.
+ */
+function folderOf(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-logs-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return folder
+}
 
 async function connect(t: Test, logs: World['logs']) {
   const { kubeconfig, asked } = await standIn(t, { pods: () => [], logs })
@@ -64,7 +76,7 @@ const linesOf = (from: number, to: number) =>
 
 t.test('a log that grows is read from where the last reading stopped', async (t) => {
   const log = growingLog(linesOf(0, 5))
-  const folder = t.testdir({})
+  const folder = folderOf(t)
   const { answer } = log
   const first = await start(t, folder, { 'lammps-0/vitals': answer })
   first.keeper.note(RUN, POD, [RUNNING])
@@ -102,7 +114,7 @@ t.test('what could not be read has a reason', async (t) => {
   let state: 'there' | 'gone' = 'there'
   const answer = (response: ServerResponse, query: URLSearchParams) =>
     state === 'there' ? log.answer(response, query) : sendError(response, GONE)
-  const { keeper, text } = await start(t, t.testdir({}), { 'lammps-0/vitals': answer })
+  const { keeper, text } = await start(t, folderOf(t), { 'lammps-0/vitals': answer })
   const later = { ...RUNNING, restarts: 1 }
   keeper.note(RUN, POD, [RUNNING])
   await until('the first lines are kept', async () => {
@@ -136,7 +148,7 @@ t.test('a broken connection loses and repeats no line', async (t) => {
     response.on('error', () => {})
     log.answer(cutAfter(response, attempts * 7000), query)
   }
-  const { keeper, text, failures } = await start(t, t.testdir({}), { 'lammps-0/vitals': answer })
+  const { keeper, text, failures } = await start(t, folderOf(t), { 'lammps-0/vitals': answer })
   keeper.note(RUN, POD, [ENDED])
   await readAll(keeper)
   t.equal(text(), linesOf(0, 2000))
@@ -178,7 +190,7 @@ t.test('at most 16 logs are read at once, and 64 if their containers have ended'
     await answered
     return api.open(call)
   }
-  const { keeper, text } = startKeeper(t, t.testdir({}), { ...api, open })
+  const { keeper, text } = startKeeper(t, folderOf(t), { ...api, open })
   const running = observers.map((one): RunningObserver => ({ ...one, state: 'running' }))
   keeper.note(RUN, POD, running)
   keeper.begin()
@@ -204,7 +216,7 @@ for (const count of [1, 2, 8, 64])
       }
       return [`${name}/vitals`, answer] as const
     })
-    const { keeper, text, failures } = await start(t, t.testdir({}), Object.fromEntries(logs))
+    const { keeper, text, failures } = await start(t, folderOf(t), Object.fromEntries(logs))
     const observers = names.map((name) => endedObserver(name, 'vitals'))
     keeper.note(RUN, POD, observers)
     const broken = () => failures.filter((message) => !message.endsWith(GONE.message))
@@ -234,7 +246,7 @@ t.test('a log whose container ends while it waits to be read is read once at a t
     })
   }
   const logs = Object.fromEntries(names.map((name) => [`${name}/vitals`, answerOf(name)]))
-  const { keeper, text, failures } = await start(t, t.testdir({}), logs)
+  const { keeper, text, failures } = await start(t, folderOf(t), logs)
   const running = names.map((name) => ({ ...endedObserver(name, 'vitals'), state: 'running' }))
   keeper.note(RUN, POD, running as RunningObserver[])
   keeper.begin()
