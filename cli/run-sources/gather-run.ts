@@ -202,9 +202,10 @@ function leaveOutLost(gathered: readonly Gathered[], say: Session['say']): reado
   const isLost = ({ observer, missing }: Gathered) => isEarlier(observer) && missing !== undefined
   for (const { observer, missing } of gathered.filter(isLost))
     say(`the log of ${sourceName(observer)}, an earlier attempt, cannot be read: ${missing}`)
-  return gathered
-    .filter((one) => !isLost(one) || one.text !== 'none')
-    .map((one) => (isLost(one) ? { ...one, missing: undefined } : one))
+  return gathered.flatMap((one) => {
+    if (!isLost(one)) return one
+    return one.text === 'none' ? [] : { ...one, missing: undefined }
+  })
 }
 
 /** Returns the later count unless it has fewer pods, because pods were deleted after their end. */

@@ -97,9 +97,10 @@ function asKubeConfig({ server, credentials }: Access): KubeConfig {
 }
 
 /**
- * Returns a stream that keeps the beginning of what is written.
+ * Returns a stream that stores the first bytes that a program writes.
  *
- * @param onMore called when more is written
+ * @param most the number of bytes to store
+ * @param onMore called if the program writes more bytes
  */
 function collector(most: number, onMore = () => {}): Writable & { readonly text: () => string } {
   const parts: Buffer[] = []

@@ -98,7 +98,6 @@ export function startCrowd(following: Omit<Following, 'look'>): Crowd {
   const tasks = new Map<string, Promise<Gathered>>()
   /** The attempts that ended before their containers were followed. Their logs come last. */
   const earlier = new Map<string, RunningObserver>()
-  const followed = new Set<string>()
   const begin = async (observer: RunningObserver): Promise<Gathered> => {
     const look = (one: RunningObserver) => now.get(keyOf(one))
     const gathered = await follow(observer, { ...following, look })
@@ -108,15 +107,13 @@ export function startCrowd(following: Omit<Following, 'look'>): Crowd {
   return {
     take: (observers) => {
       // The log of an attempt that ended while it was followed has been written.
-      const unread = observers.filter((one) => isEarlier(one) && !followed.has(containerOf(one)))
+      const isFollowed = (one: RunningObserver) => tasks.has(keyOf({ ...one, attempt: null }))
+      const unread = observers.filter((one) => isEarlier(one) && !isFollowed(one))
       for (const one of unread) earlier.set(keyOf(one), one)
       const last = observers.filter((one) => !isEarlier(one))
       now = new Map(last.map((observer) => [keyOf(observer), observer]))
       const started = last.filter((one) => one.state !== 'waiting' && !tasks.has(keyOf(one)))
-      for (const observer of started) {
-        followed.add(containerOf(observer))
-        tasks.set(keyOf(observer), begin(observer))
-      }
+      for (const observer of started) tasks.set(keyOf(observer), begin(observer))
     },
     counts: () => ({ done, all: Math.max(now.size, tasks.size) }),
     end: async () => {
@@ -129,8 +126,4 @@ export function startCrowd(following: Omit<Following, 'look'>): Crowd {
 
 function keyOf(observer: RunningObserver): string {
   return `${sourceName(observer)} ${observer.uid}`
-}
-
-function containerOf({ uid, container }: RunningObserver): string {
-  return `${uid} ${container}`
 }

@@ -78,10 +78,13 @@ function isUnfinished({ completion }: RunFacts): boolean {
   return completion?.state === 'unfinished'
 }
 
+function hasFailed({ findings }: RunFacts): boolean {
+  return findings.some(({ severity }) => severity === 'failure')
+}
+
 /** Returns how a run ended, if that is not as it should. */
 function endingOf(facts: RunFacts): string {
-  const isFailed = facts.findings.some(({ severity }) => severity === 'failure')
-  if (isFailed) return ' and failed'
+  if (hasFailed(facts)) return ' and failed'
   if (!isUnfinished(facts)) return ''
   return facts.isCut === true ? '; its end is not known' : ' and did not finish'
 }
@@ -148,7 +151,7 @@ function efficiencyText(facts: RunFacts): string {
 /** Returns why the efficiency is not known, in a few words for people. */
 function missingText(missing: string | null, findings: readonly RunFinding[]): string {
   const isStuck = findings.some(({ rule }) => rule === 'no-progress')
-  return isStuck ? 'the job made no progress' : (missing ?? 'no reason is known')
+  return isStuck ? 'the job made no progress' : `${missing}`
 }
 
 /** Says that nothing of what was looked at held a run up. */
@@ -274,19 +277,20 @@ const PLATFORM_CAUSES: Partial<Record<RunFinding['rule'], string>> = {
   'waiting-for-cpu': WAITED,
 }
 
-/** The word before a finding of a run that did not fail. */
-const FINDING_WORDS = { failure: 'Failure', slowdown: 'Worst finding', risk: 'Risk' } as const
-
-/** Returns the finding that lost the most time, or if there is none, the first risk. */
-function worstFinding({ findings }: RunFacts): readonly string[] {
-  const isFailed = findings.some(({ severity }) => severity === 'failure')
-  const worst = findings.find(({ severity }) => severity !== 'failure')
+/**
+ * Returns the finding that lost the most time, or if there is none, the first risk; of a run that
+ * failed, no risk.
+ */
+function worstFinding(facts: RunFacts): readonly string[] {
+  const isFailed = hasFailed(facts)
+  const worst = facts.findings.find(({ severity }) => severity !== 'failure')
   if (worst === undefined || (isFailed && worst.severity === 'risk')) return []
   const { title, lost, pods } = worst
   const waiting = pods.length === 1 ? podText(pods[0]?.pod ?? '') : `${pods.length} pods`
   const where = [waiting, ...latePod(pods)].join(' waited for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
-  const word = isFailed ? 'Another finding' : FINDING_WORDS[worst.severity]
+  const slowdown = isFailed ? 'Another finding' : 'Worst finding'
+  const word = worst.severity === 'risk' ? 'Risk' : slowdown
   return [`${word}: ${title} (${where}${time}).`]
 }
 

@@ -24,12 +24,12 @@ export interface LogJoin {
   readonly begin: (file: string) => void
   /**
    * Returns an entry under the name of its log, which is the same in all files; undefined if a file
-   * before has the row, if it is no row, or if it is of an earlier attempt of a container of which
-   * another attempt was read before.
+   * before has the row, if it is no row, or if it is of an attempt of a container of which another
+   * attempt was read before.
    */
   readonly push: (entry: Entry) => Entry | undefined
   readonly logs: () => readonly InputLog[]
-  /** Returns a sentence for each file with logs that a file before has, or of earlier attempts. */
+  /** Returns a sentence for each file with logs that a file before has, or of other attempts. */
   readonly notices: () => readonly string[]
 }
 
@@ -72,8 +72,8 @@ interface JoinState {
 interface Attempts {
   /** For each source, whether it is left out. */
   readonly isLeftOut: Map<string, boolean>
-  /** The source that counts, by the source of the last attempt. */
-  readonly counted: Map<string, string>
+  /** The containers of which an attempt counts, by the source of their last attempt. */
+  readonly counted: Set<string>
 }
 
 /** The number of logs of a file that a file before has. */
@@ -93,7 +93,7 @@ export function joinLogs(): LogJoin {
     byStart: new Map(),
     reading: new Map(),
     repeated: new Map(),
-    attempts: { isLeftOut: new Map(), counted: new Map() },
+    attempts: { isLeftOut: new Map(), counted: new Set() },
     file: '',
   }
   return {
@@ -127,7 +127,7 @@ function isOfOtherAttempt(
   if (known !== undefined) return known
   const last = readAttempt(name)?.last ?? name
   const isOther = counted.has(last)
-  if (!isOther) counted.set(last, name)
+  counted.add(last)
   isLeftOut.set(name, isOther)
   return isOther
 }

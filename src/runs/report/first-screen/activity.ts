@@ -37,6 +37,7 @@ export function activityData(
   },
 ): ActivityData {
   const buckets = chooseBuckets(all, duration)
+  const byName = new Map(measured.map((one) => [one.pod, one]))
   const actors =
     basis === 'mpi'
       ? processes.map((process) => ({
@@ -49,7 +50,7 @@ export function activityData(
       : pods.flatMap((pod) => {
           const steps = all.get(pod)
           if (steps === undefined) return []
-          const { shares = null, elapsed = 0 } = measured.find((one) => one.pod === pod) ?? {}
+          const { shares = null, elapsed = 0 } = byName.get(pod) ?? {}
           const means = meansIn(shares === null ? undefined : { ...shares, mpi: 0 })
           const percents = podPercents(steps, buckets)
           return { pod, label: pod, percents, means, seconds: elapsed }
