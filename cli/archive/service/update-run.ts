@@ -73,8 +73,8 @@ function isArchivedBefore(live: RememberedRun, known: ArchivedRun | undefined, r
   live.isCompared = true
   if (known?.key !== live.key) return false
   live.isCreated = true
-  live.lost = Math.max(known.pods - run.pods.length, 0)
-  if (run.pods.length > known.pods) return false
+  live.lost = Math.max(known.podsSeen - run.pods.length, 0)
+  if (run.pods.length > known.podsSeen) return false
   return known.ended !== undefined && known.phase !== 'Unknown' && isOver(run.phase)
 }
 

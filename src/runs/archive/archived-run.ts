@@ -18,7 +18,7 @@ export interface ArchivedRun extends AgingRun {
   /** Undefined if the object has no status yet. */
   readonly phase: RunPhase | undefined
   /** The number of its pods, also of those that are gone. */
-  readonly pods: number
+  readonly podsSeen: number
   /** Whether its rows were stored, as far as there are any. */
   readonly hasRows: boolean
   /** Since when its conditions are true, by type. */
@@ -49,13 +49,13 @@ export function readArchivedRun(object: Fields): ArchivedRun | undefined {
 function readStatus(
   status: Fields,
   created: number,
-): Pick<ArchivedRun, 'phase' | 'ended' | 'pods' | 'hasRows' | 'times'> {
+): Pick<ArchivedRun, 'phase' | 'ended' | 'podsSeen' | 'hasRows' | 'times'> {
   const phase = readPhase(status.phase)
   const hasEnded = phase !== undefined && isOver(phase)
   return {
     phase,
     ended: hasEnded ? (readTime(status.ended) ?? created) : undefined,
-    pods: typeof status.pods === 'number' ? status.pods : 0,
+    podsSeen: typeof status.podsSeen === 'number' ? status.podsSeen : 0,
     hasRows: asFields(status.rows) !== undefined,
     times: new Map(asObjects(status.conditions).flatMap(readTransition)),
   }

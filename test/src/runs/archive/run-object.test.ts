@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
+import { readArchivedRun } from '../../../../src/runs/archive/archived-run.ts'
 import { readRunCard } from '../../../../src/runs/archive/read-run.ts'
 import {
   buildRunObject,
@@ -39,6 +40,17 @@ t.test('an object is bounded, and hostile texts are escaped', (t) => {
       return bytes <= MAX_BYTES && !textsIn(status).some((text) => UNPRINTABLE.test(text))
     }),
     { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('an archive that starts again reads the phase and the pods of each run', (t) => {
+  fc.assert(
+    fc.property(RUN, (run) => {
+      const read = readArchivedRun(asStored(buildRunObject(makeRunCard(run, NOW), NONE, NOW)))
+      return read?.phase === run.phase && read.podsSeen === run.pods.length
+    }),
+    { numRuns: 200 },
   )
   t.end()
 })
