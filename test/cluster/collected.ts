@@ -51,8 +51,15 @@ export async function reportSoFar(
   workload: string,
 ): Promise<void> {
   const from = ['-n', namespace, '--kubeconfig', kubeconfig]
-  await until(`report ${workload} shows the run so far`, async () => {
-    const { code, out } = await run(['report', workload, ...from, '--to', '-'])
+  let last = ''
+  const isShown = async () => {
+    const { code, out, err } = await run(['report', workload, ...from, '--to', '-'])
+    last = `exit code ${code}: ${err}${out}`
     return code === 0 && /\nHas taken \d.* so far on 2 (?:pods|MPI ranks in 2 pods)\. /.test(out)
-  })
+  }
+  try {
+    await until(`report ${workload} shows the run so far`, isShown)
+  } catch (error) {
+    throw new Error(last, { cause: error })
+  }
 }

@@ -156,6 +156,7 @@ function describeCutLogs(facts: EndFacts): string | undefined {
   const cut = cutLogs(facts)
   const [first] = cut
   if (first === undefined) return undefined
-  const more = cut.length === 1 ? '' : `, and those of ${cut.length - 1} other logs`
-  return `The end of the log ${first.log}${more} is missing.`
+  if (cut.length === 1) return `The end of the log ${first.log} is missing.`
+  const others = cut.length === 2 ? 'one other log' : `${cut.length - 1} other logs`
+  return `The ends of the log ${first.log} and of ${others} are missing.`
 }

@@ -96,9 +96,9 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     findings: found.findings,
     metrics: metricsIn(run),
     looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },
-    completion,
-    isCut: cutLogs(ends).length > 0,
     span,
+    // While a run goes on, nobody expects its end.
+    ...(span === 'whole' ? { completion, isCut: cutLogs(ends).length > 0 } : { completion: null }),
   }
   const said = { verdict: verdict(facts), kind: verdictKind(facts), looked: facts.looked }
   return { ...chosen, found, efficiency, times, completion, ...said }

@@ -72,6 +72,20 @@ t.test('a run that goes on is reported so far, and a missing log is named', asyn
   t.match(await run('compare', 'job/lammps', 'job/lammps'), { code: 1 })
 })
 
+t.test('a log of a run that goes on has no end, and the report does not miss it', async (t) => {
+  const running = { phase: 'Running', state: { running: {} } }
+  const begun = LOG.slice(0, LOG.lastIndexOf('METRICS OPERATOR TIMEPOINT'))
+  const logs = Object.keys(logsOf([0, 1])).map((name) => [name, begun])
+  const { run } = await place(t, {
+    pods: () => [0, 1].map((index) => pod({ index, ...running })),
+    logs: Object.fromEntries(logs),
+  })
+  const { code, out } = await run('report', 'job/lammps', '--to', '-')
+  t.equal(code, 0)
+  t.match(out, /^.*\nHas taken [\d.]+ s so far on 2 pods\. /)
+  t.notMatch(out.split('\n\n')[0], /had not ended|its end is not known|missing/)
+})
+
 t.test('a run without a log is an error', async (t) => {
   const { run } = await place(t, { ...WORLD, logs: {} })
   const { code, out, err } = await run('report', 'job/lammps')
