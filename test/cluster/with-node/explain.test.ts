@@ -165,17 +165,17 @@ async function groupsPods(t: Test, { cluster, explain, api }: Setting): Promise<
       await kubectl(cluster, ['get', 'pods', '-n', 'explain', '-l', 'job-name=pods', '-o', 'json']),
     ).items
   await until('three pods exist', async () => (await pods()).length === 3)
-  const same = await explain('job/ranks')
+  const same = await explain('job/pods')
   t.match(same, {
     code: 0,
-    said: [{ subject: 'job/ranks, pods 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
+    said: [{ subject: 'job/pods, pods 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
   })
   // Overwrites the status annotation of one pod, as another controller could.
   const [first] = await pods()
   const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
   const path = `/api/v1/namespaces/explain/pods/${first.metadata.name}`
   await api.merge(path, { metadata: { annotations: { 'ridealong.dev/status': status } } })
-  const { code, said } = await explain('job/ranks')
+  const { code, said } = await explain('job/pods')
   t.equal(code, 1)
   t.equal(said.length, 2)
   t.match(said[0].findings[0], { name: 'pods', sentence: /^the pods differ: pod/ })

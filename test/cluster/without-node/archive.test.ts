@@ -146,21 +146,21 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     t.match(run.status, {
       pods: { observed: 1, expected: 1 },
       seconds: 40,
-      summary: { pods: '1/1', time: '40s', cores: '1.5/2', memory: '96Mi/128Mi' },
+      summary: { pods: '1/1', time: '40 s', cores: '1.5/2', memory: '96Mi/128Mi' },
       card: { cores: { used: 1.5, requested: 2 }, memoryBytes: { used: 96 * 2 ** 20 } },
     })
     t.strictSame(conditionsOf(run), [])
     t.equal((await listRuns(api)).length, 1, 'a pod that is not observed has no Run')
     const printed = await kubectl(cluster, ['get', 'rrun', '-n', PODS])
     t.match(printed, /NAME +RUN +PHASE +PODS +STARTED +TIME +CORES +MEMORY +FINDING\n/)
-    t.match(printed, / job\/plain +Succeeded +1\/1 +\S+ +40s +1\.5\/2 +96Mi\/128Mi +-\n/)
+    t.match(printed, / job\/plain +Succeeded +1\/1 +\S+ +40 s +1\.5\/2 +96Mi\/128Mi +-\n/)
     await api.delete(`/api/v1/namespaces/${PODS}/pods/not-observed`)
   },
 
   'the cards of Runs are those of the pods': async (t) => {
     const words = ['-n', PODS, '--kubeconfig', kubeconfig]
     const { out } = await run(['runs', ...words])
-    t.match(out, /^job\/plain +Succeeded +1\/1 +40s +1\.5\/2 +96Mi\/128Mi +-$/m)
+    t.match(out, /^job\/plain +Succeeded +1\/1 +40 s +1\.5\/2 +96Mi\/128Mi +-$/m)
     const card = await run(['runs', 'job/plain', ...words])
     t.match(card.out, /processors +\[########\.\.\] 1\.5 of 2 requested \(75\s+%\)/)
     t.match(card.out, /container app: request cpu 1730m, memory 111Mi/)
@@ -188,7 +188,7 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     await removeJob(api, 'indexed')
     const found = await awaitRun(api, 'indexed', 'Succeeded')
     t.match(found.status.pods, { observed: 2, expected: 2 })
-    t.equal(found.status.pods, 3)
+    t.equal(found.status.podsSeen, 3)
     t.strictSame(conditionsOf(found), ['OomKilled'])
     t.match(found.status.conditions[0].message, /^pod 1 had container app killed: memory ran out/)
     let event: RunObject
@@ -304,7 +304,7 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     let found = await awaitRun(api, 'hostile', 'Failed')
     await until('all pods are counted', async () => {
       found = await awaitRun(api, 'hostile', 'Failed')
-      return found.status.pods === 40
+      return found.status.podsSeen === 40
     })
     const text = JSON.stringify(found)
     t.ok(Buffer.byteLength(text) <= 16 * 1024, `${Buffer.byteLength(text)} bytes`)
@@ -422,7 +422,7 @@ const OF_ROLES: typeof TESTS = {
       return (await listRuns(api, ONE)).some(isOf('victim'))
     })
     const [victim] = (await listRuns(api, TWO)).filter(isOf('victim'))
-    t.match(victim, { metadata: { uid: metadata.uid }, status: { pods: 1, phase: 'Running' } })
+    t.match(victim, { metadata: { uid: metadata.uid }, status: { podsSeen: 1, phase: 'Running' } })
   },
 
   'users read the Runs of their namespaces, and write none': async (t, { cluster }) => {

@@ -81,7 +81,7 @@ async function collectNamesPods(t: Test, cluster: Cluster): Promise<void> {
   const { rows, page } = await collect(t, cluster, SPACE, 'job/twenty')
   const logs = rows.filter(({ kind }) => kind === 'log')
   t.strictSame(
-    [...new Set(logs.map(({ pod }) => Number(pod)))].sort((a, b) => a - b),
+    [...new Set(logs.map(({ pod_index }) => Number(pod_index)))].sort((a, b) => a - b),
     OBSERVED,
   )
   for (const { observedPods } of logs) {
