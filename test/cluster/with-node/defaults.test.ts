@@ -210,7 +210,7 @@ async function topShowsPods(
   await until('all pods have values', async () => {
     const { code, out } = await run([...words, '--once', '-o', 'json'])
     if (code !== 0) return false
-    lines = JSON.parse(out)
+    lines = JSON.parse(out).lines
     return lines.length === pods.length && lines.every(({ values }) => values.run_delay !== null)
   })
   t.strictSame(lines.map(({ pod }) => pod).sort(), pods, 'top shows all pods')
