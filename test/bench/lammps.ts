@@ -10,7 +10,7 @@ import { until } from '../until.ts'
 const INPUT = fileURLToPath(new URL('in.turns', import.meta.url))
 const MELT = fileURLToPath(new URL('../cluster/applications/lammps/in.lj', import.meta.url))
 const PAIRS = Number(process.env.PAIRS ?? 20)
-const PODS = availableParallelism()
+const RANKS = availableParallelism()
 /**
  * The number of steps in a run. They take a few seconds, so that each run with the observer
  * includes at least one timepoint.
@@ -31,13 +31,13 @@ const ENV = {
   OMPI_ALLOW_RUN_AS_ROOT: '1',
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
 }
-/** The pods of a pod may not read each other's memory, so the single copy mechanism is off. */
+/** The ranks of a pod may not read each other's memory, so the single copy mechanism is off. */
 const MPIRUN = ['mpirun', '--oversubscribe', '--mca', 'btl_vader_single_copy_mechanism', 'none']
 const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
 
 /**
  * The log of the observer goes to a file: if this program read the log, it would take a processor
- * from a pod for each timepoint.
+ * from a rank for each timepoint.
  */
 const TO_FILE = ['sh', '-c', 'exec "$1" >"$0"']
 /** How long this program sleeps between two looks at the output of LAMMPS, in milliseconds. */
@@ -47,7 +47,7 @@ const PAUSE_MS = 2000
  * Measures how much an observer with one timepoint per second lengthens the loop of LAMMPS, and
  * prints the result. One process of LAMMPS repeats the loop, and the observer is stopped with
  * SIGSTOP in half of the runs. Two processes of LAMMPS would differ by more than this effect,
- * because their memory and pods are placed differently. A pair consists of four runs with the
+ * because their memory and ranks are placed differently. A pair consists of four runs with the
  * observer and four without.
  */
 export async function benchLammps(print: (line: string) => void): Promise<void> {
@@ -56,7 +56,7 @@ export async function benchLammps(print: (line: string) => void): Promise<void> 
     print(`not installed: ${missing.join(', ')}; apt-get install openmpi-bin lammps procps`)
     return
   }
-  print(`LAMMPS on ${PODS} pods, ${STEPS} steps a run, loop time without and with the observer:`)
+  print(`LAMMPS on ${RANKS} ranks, ${STEPS} steps a run, loop time without and with the observer:`)
   const [load = 0] = loadavg()
   if (load > 1)
     print(`  other programs use this machine (load ${load.toFixed(1)}) and affect the result`)
@@ -75,7 +75,7 @@ export async function benchLammps(print: (line: string) => void): Promise<void> 
     const signals = Array.from({ length: PAIRS }, () => TURNS.map((on) => (on ? 'CONT' : 'STOP')))
     const steps = ['-var', 'steps', `${WARM_UP_STEPS}`, '-var', 'block', `${STEPS}`]
     const turns = ['-var', 'turn', ...signals.flat()]
-    const argv = [...MPIRUN, '-np', `${PODS}`, ...LAMMPS, ...steps, ...turns]
+    const argv = [...MPIRUN, '-np', `${RANKS}`, ...LAMMPS, ...steps, ...turns]
     const ratios = await pairsOf(await pod.run('app', argv, ENV), print)
     const middle = median(ratios) ?? Number.NaN
     print(`median difference ${((middle - 1) * 100).toFixed(2)} %, ratio ${middle.toFixed(4)}`)

@@ -18,7 +18,7 @@ const row = (timepoint: number, section: string, cells: Record<string, unknown>)
 const process = (pid: number) => ({ container: 'app', program: 'lmp', pid })
 
 function mpiRank(timepoint: number, pid: number, size: number) {
-  return row(timepoint, 'pod', {
+  return row(timepoint, 'rank', {
     ...process(pid),
     mpi_rank: pid - 1,
     mpi_size: size,

@@ -8,10 +8,10 @@ export function medianInterval(values: readonly number[]): readonly [number, num
   const sorted = values.toSorted((a, b) => a - b)
   const { length } = sorted
   let [outside, below, cumulated] = [-1, 0.5 ** length, 0]
-  for (let pod = 0; pod < length && cumulated + below <= 0.025; pod += 1) {
+  for (let rank = 0; rank < length && cumulated + below <= 0.025; rank += 1) {
     cumulated += below
-    below *= (length - pod) / (pod + 1)
-    outside = pod
+    below *= (length - rank) / (rank + 1)
+    outside = rank
   }
   const [low, high] = [sorted[outside], sorted[length - 1 - outside]]
   return low === undefined || high === undefined ? undefined : [low, high]

@@ -17,7 +17,7 @@ import { medianInterval } from './median-interval.ts'
 const INPUT = fileURLToPath(new URL('../cluster/applications/lammps/in.lj', import.meta.url))
 const PAIRS = Number(process.env.PAIRS ?? 20)
 const STEPS = Number(process.env.STEPS ?? 300)
-const PODS = availableParallelism()
+const RANKS = availableParallelism()
 const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'steps', `${STEPS}`]
 
 /** A tool, and the command whose loop is measured. */
@@ -41,9 +41,9 @@ const SUBJECTS: readonly Subject[] = [
     }),
   },
   {
-    title: `mpi-trace, ${PODS} pods of Open MPI`,
+    title: `mpi-trace, ${RANKS} ranks of Open MPI`,
     skip: mpiTests().skip,
-    command: mpirun('openmpi', PODS, ...LAMMPS),
+    command: mpirun('openmpi', RANKS, ...LAMMPS),
     load: (results) => recording(programsFor('openmpi'), results),
   },
 ]
