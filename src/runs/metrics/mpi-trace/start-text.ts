@@ -1,6 +1,6 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import { libraryRanks } from '../../rules/sentence.ts'
+import { libraryRanks, podText } from '../../rules/sentence.ts'
 import { sinceText } from '../../rules/stuck.ts'
 import { activityText } from '../../waiting/absent-activity.ts'
 import type { AbsentMember, StartingMember, StuckStart } from './stuck-start.ts'
@@ -33,7 +33,7 @@ function describe(beginning: string, { waiting, late, unrecorded }: StuckStart):
 
 /** Returns the name of a process: its rank, or its program, id and pod if it is not known. */
 export function startingName({ rank, pod, ...process }: StartingMember): string {
-  return rank === null ? `the ${processText(process)} in ${pod}` : `MPI rank ${rank}`
+  return rank === null ? `the ${processText(process)} in ${podText(pod)}` : `MPI rank ${rank}`
 }
 
 function processText({ program, pid }: Pick<StartingMember, 'program' | 'pid'>): string {

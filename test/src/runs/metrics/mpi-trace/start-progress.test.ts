@@ -57,6 +57,8 @@ t.test('the text names who waits, since when, and who has not come', async (t) =
     describeStartNow(unknown),
     'For 5 min 10 s, the process lmp (PID 7) in a waits in MPI_Init.',
   )
+  const numbered = { ...unknown, waiting: [{ ...memberOf(null, 310), pod: '3' }] }
+  t.match(describeStartNow(numbered), /, the process lmp \(PID 7\) in pod 3 waits in MPI_Init\.$/)
   const missing = { ...stuckFor(310), unrecorded: 2 }
   t.match(describeStartNow(missing), /one of 2 processes of which there are no rows\.$/)
 })
