@@ -43,7 +43,7 @@ interface Row {
   readonly after?: readonly string[]
   /** The pod's original value of shareProcessNamespace. */
   readonly shared?: 'absent' | 'false' | 'true'
-  /** Whether mpirun in the pod forwards the variables of a tool to the pods of other pods. */
+  /** Whether mpirun in the pod forwards the variables of a tool to the ranks in other pods. */
   readonly forwards?: true
   /** The init containers that install tools. */
   readonly installers?: readonly string[]

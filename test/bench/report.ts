@@ -1,8 +1,8 @@
 /**
  * Measures the memory and the time for reports of large logs, as a page and as JSON: of 10 MB and
- * of 100 MB, of each shape in large-logs.ts, or of those whose name contains the argument. The exit
- * code is 1 if a report needs too much memory, if the time for a megabyte grows, or if the first
- * screen of a report takes more than a quarter of the time until its plots are shown.
+ * of 100 MB, of each shape in logs/large-logs.ts, or of those whose name contains the argument.
+ * The exit code is 1 if a report needs too much memory, if the time for a megabyte grows, or if the
+ * first screen of a report takes more than a quarter of the time until its plots are shown.
  *
  * Then measures how long Chromium takes to open a report of 4,096 pods and its plots, compared
  * with a report of 1,024 pods, and prints the findings of both, and the time and the memory of the
@@ -19,7 +19,7 @@ import { median } from '../../src/lib/statistics.ts'
 import type { FindingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { launchBrowser } from '../src/runs/report/browser.ts'
 import { busyLines, type Generated } from '../src/runs/report/generated.ts'
-import { LARGE_LOGS, type LargeLog, largeLog } from './large-logs.ts'
+import { LARGE_LOGS, type LargeLog, largeLog } from './logs/large-logs.ts'
 
 const SIZES = [1024, 4096] as const
 const TIMEPOINTS = 120

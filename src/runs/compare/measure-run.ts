@@ -47,7 +47,7 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   ]
   return {
     name,
-    ...countPods(jobs, pods),
+    ...sizeOf(jobs, pods),
     programs: namePrograms(jobs, findMainProgram(programs)),
     completion,
     quantities: completion.state === 'unfinished' ? quantities.map(withoutTime) : quantities,
@@ -96,7 +96,8 @@ function namePrograms(jobs: readonly MpiJob[], main: string | undefined): readon
   return ofJobs.length > 0 ? [...new Set(ofJobs)].sort() : [main ?? []].flat()
 }
 
-function countPods(
+/** Returns the number of MPI ranks, or of pods if no calls of MPI were recorded. */
+function sizeOf(
   jobs: readonly MpiJob[],
   pods: readonly string[],
 ): Pick<ComparedRun, 'size' | 'sizeUnit'> {

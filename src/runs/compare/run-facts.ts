@@ -67,7 +67,7 @@ export function quantityKey({ of, quantity, unit }: QuantityFacts): string {
   return JSON.stringify([of, quantity, unit])
 }
 
-/** Returns a quantity whose value and whose values of pods are known. */
+/** Returns a quantity whose value and whose values of pods or ranks are known. */
 export function knownQuantity(
   name: Pick<QuantityFacts, 'quantity' | 'of' | 'title' | 'unit' | 'metrics'>,
   value: number,
@@ -78,7 +78,7 @@ export function knownQuantity(
 
 /** The time of a run, from its samples. */
 export const TIME = 'ridealong.run.duration'
-/** The time of the MPI jobs of a run, from MPI_Init to MPI_Finalize, if all pods called it. */
+/** The time of the MPI jobs of a run, from MPI_Init to MPI_Finalize, if all ranks called it. */
 export const MPI_ELAPSED = 'ridealong.mpi.elapsed'
 
 export type TimeQuantity = typeof TIME | typeof MPI_ELAPSED

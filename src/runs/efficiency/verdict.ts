@@ -287,15 +287,15 @@ function worstFinding(facts: RunFacts): readonly string[] {
   if (worst === undefined || (isFailed && worst.severity === 'risk')) return []
   const { title, lost, pods } = worst
   const waiting = pods.length === 1 ? podText(pods[0]?.pod ?? '') : `${pods.length} pods`
-  const where = [waiting, ...latePod(pods)].join(' waited for ')
+  const where = [waiting, ...lateRank(pods)].join(' waited for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
   const slowdown = isFailed ? 'Another finding' : 'Worst finding'
   const word = worst.severity === 'risk' ? 'Risk' : slowdown
   return [`${word}: ${title} (${where}${time}).`]
 }
 
-/** Returns the name of the pod for which all pods of a finding waited, if there is one. */
-function latePod(pods: RunFinding['pods']): readonly string[] {
+/** Returns the name of the rank for which all pods of a finding waited, if there is one. */
+function lateRank(pods: RunFinding['pods']): readonly string[] {
   const late = new Set(pods.map(({ waitedFor }) => waitedFor && `MPI rank ${waitedFor.mpiRank}`))
   const [name] = late
   return late.size === 1 && name !== undefined ? [name] : []

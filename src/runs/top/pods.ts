@@ -52,7 +52,7 @@ export type LineState =
 
 /** A line of the table. */
 export interface TopLine {
-  /** The pod, or the name of the pod. */
+  /** The index or role of the pod, or its name if it has none. */
   readonly label: string
   readonly namespace: string
   readonly pod: string
@@ -68,7 +68,7 @@ export interface TopLine {
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
-/** Compares two pods by their labels, and then by pod. Numbers in names are compared by value. */
+/** Compares two pods by their labels, and then by name. Numbers in names are compared by value. */
 export function comparePods(a: LivePod, b: LivePod): number {
   return natural(labelOf(a), labelOf(b)) || natural(a.pod, b.pod)
 }

@@ -14,7 +14,7 @@ export interface CurrentStack {
   readonly unchanged: number
   /**
    * The longest time for which a row has found an earlier stack unchanged, in seconds, apart from
-   * those in which a pod waits for the beginning of its job.
+   * those in which a process waits for the beginning of its job.
    */
   readonly longestGap: number
   /** When the first row of the process and this one were written, in seconds since 1970. */

@@ -18,9 +18,9 @@ METRICS OPERATOR COLLECTION START
 type Shape = 'waits' | 'sleeps' | 'moves'
 
 /** The rows of a process at a second: in its sixth collective call since second 20, or in none. */
-function rowsAt(second: number, pod_index: number, shape: Shape, begin: number): string {
+function rowsAt(second: number, rank: number, shape: Shape, begin: number): string {
   const time = new Date(begin + second * 1000).toISOString()
-  const own = { container: 'app', program: 'lmp', pid: 7, mpi_rank: pod_index }
+  const own = { container: 'app', program: 'lmp', pid: 7, mpi_rank: rank }
   const since = shape === 'moves' ? second - 0.1 : 20
   const isOpen = shape === 'waits'
   const call = isOpen ? { call: 'MPI_Allreduce', communicator: 'world', number: 6 } : {}

@@ -2,11 +2,11 @@ import { rounded } from '../../../lib/round.ts'
 import { computeMean, plainMean } from '../../../lib/statistics.ts'
 import { type ActivityLine, type Means, type Percent, STATES } from './activity-data.ts'
 
-/** A pod or a process of MPI, and what it did over time. */
+/** A pod or an MPI rank, and what it did over time. */
 export interface Actor {
-  /** The pod that reports show. */
+  /** The pod, or that of the rank, as reports name it. */
   readonly pod: string
-  /** The pod, or the rank in MPI_COMM_WORLD. */
+  /** The name of the pod, or the rank in MPI_COMM_WORLD. */
   readonly label: string
   readonly percents: ActivityLine['percents']
   readonly means: Means
@@ -14,15 +14,15 @@ export interface Actor {
   readonly seconds: number
 }
 
-/** Up to this number of pods, each has a line. */
+/** Up to this number of pods or ranks, each has a line. */
 const MAX_SINGLE = 64
-/** With more pods, the most that findings name and that keep a line of their own. */
+/** With more of them, the most that findings name and that keep a line of their own. */
 const MAX_NAMED = 8
 
 /**
- * Returns a line for each pod. More than 64 pods are grouped by their order, because a screen has
- * no room for thousands of lines. A line of a group is the mean of its pods. The first pods that
- * findings name have lines of their own, before the groups, which contain them too.
+ * Returns a line for each pod or MPI rank. More than 64 are grouped by their order, because a
+ * screen has no room for thousands of lines. A line of a group is the mean of its members. The
+ * first that findings name have lines of their own, before the groups, which contain them too.
  *
  * @param word the word for one of them, `pod` or `MPI rank`
  */

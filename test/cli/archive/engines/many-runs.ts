@@ -11,7 +11,7 @@ import { endedObserver } from '../observers.ts'
 
 export const PODS = 4
 export const REQUESTED = 8
-/** The node whose pods come last, where the run has one. */
+/** The node whose ranks come last, where the run has one. */
 const SLOW = 'node-3'
 const NODES = 5
 const BLOCKS = 3
@@ -29,7 +29,7 @@ export interface GeneratedRun {
   readonly image: string
   /** The nodes by pod. */
   readonly nodes: readonly string[]
-  /** The seconds of each pod in a block of collective calls. */
+  /** The seconds of each rank in a block of collective calls. */
   readonly inMpi: readonly number[]
 }
 
@@ -89,13 +89,13 @@ async function keepLog(
   await file.append(Buffer.from(logOf(generated, pod_index))).finally(() => file.close())
 }
 
-/** Returns the log of mpi-trace with the blocks of a pod. */
-function logOf({ started, inMpi }: GeneratedRun, pod_index: number): string {
+/** Returns the log of mpi-trace with the blocks of a rank. */
+function logOf({ started, inMpi }: GeneratedRun, rank: number): string {
   const metadata = { pods: 1, metricName: 'mpi-trace', metricOptions: { rate: 5 } }
   const rows = Array.from({ length: BLOCKS }, (_, block) => ({
     ...{ time: new Date(started).toISOString(), section: 'block', container: 'app' },
-    ...{ program: 'solver', pid: 7, mpi_rank: pod_index, communicator: 'world' },
-    ...{ first: block * 4, collectives: 4, mpi_seconds: inMpi[pod_index] },
+    ...{ program: 'solver', pid: 7, mpi_rank: rank, communicator: 'world' },
+    ...{ first: block * 4, collectives: 4, mpi_seconds: inMpi[rank] },
   }))
   return [
     `METADATA START ${JSON.stringify(metadata)}`,

@@ -41,7 +41,7 @@ t.test('the count has all pods, the observed pods, and the pods of each metric',
   })
 })
 
-t.test('pods of one pod count once, and pods that have no pod do not count', async (t) => {
+t.test('pods of one index count once, and pods that have no index do not count', async (t) => {
   const again = pod({ index: 0 }) as { metadata: object }
   const retried = { ...again, metadata: { ...again.metadata, name: 'lammps-0-retry' } }
   const unselected = left(1, 'pod-not-selected')

@@ -20,7 +20,7 @@ const factorsOf = (times: readonly ProcessTimes[]) => {
   return NAMES.map((name) => valueIn(root, name) ?? Number.NaN)
 }
 
-/** Returns the factors that a program was given: those of a run with a processor for each pod. */
+/** Returns the factors that a program was given: those of a run with a processor for each rank. */
 function givenFactors({ computing, sleeping, steps }: Program, elapsed: number) {
   const most = Math.max(...computing)
   const mean = computing.reduce((sum, one) => sum + one, 0) / computing.length
@@ -57,7 +57,7 @@ const withoutWaits = (times: readonly ProcessTimes[]) =>
   times.map((one) => ({ ...one, waits: null, fastInMpi: null }))
 
 /**
- * Programs of which some pods poll for long while others sleep, so that a thread waits more often
+ * Programs of which some ranks poll for long while others sleep, so that a thread waits more often
  * outside of MPI than in it; docs/findings/efficiency.md names their error without these waits.
  */
 const isMixed = ({ isPolling, sleeping, computing }: Program) =>
@@ -99,7 +99,7 @@ t.test('fewer processors change the platform only', async (t) => {
   }
 })
 
-t.test('a pod without a processor of its own is the platform, not the balance', async (t) => {
+t.test('a rank without a processor of its own is the platform, not the balance', async (t) => {
   const none = { ...UNKNOWN, elapsed: 10 }
   const alone = { ...none, inMpi: 5.5, pod: '1', shares: { ran: 1, waited: 0, threads: 1 } }
   const delayed = { ...none, inMpi: 0.5, pod: '0', shares: { ran: 0.5, waited: 0.5, threads: 1 } }
@@ -109,7 +109,7 @@ t.test('a pod without a processor of its own is the platform, not the balance', 
 })
 
 t.test(
-  'without the time of fast calls, a pod that polls for others is communication',
+  'without the time of fast calls, a rank that polls for others is communication',
   async (t) => {
     const program = { computing: [1, 1, 1, 1], sleeping: 0, isPolling: true, steps: 400 }
     const times = withoutWaits(simulate(program, 1))
@@ -117,7 +117,7 @@ t.test(
     const given = givenFactors(program, times[0]?.elapsed ?? 0)[3] ?? 0
     t.ok((platform?.value ?? 0) > given + 0.05, 'the spinning is not known as the platform')
     t.ok((platform?.least ?? 1) <= given + 0.05, 'the least value allows it')
-    t.ok((platform?.value ?? 1) < 0.26, 'the pods could always run, and ran a quarter of the time')
+    t.ok((platform?.value ?? 1) < 0.26, 'the ranks could always run, and ran a quarter of the time')
   },
 )
 
@@ -155,14 +155,14 @@ t.test('time asleep outside of MPI is idle or storage, and not computing', async
   )
 })
 
-t.test('slow calls are the platform for as long as another pod had no processor', async (t) => {
-  const pod = (waited: number) => ({
+t.test('slow calls are the platform for as long as another rank had no processor', async (t) => {
+  const rank = (waited: number) => ({
     ...{ ...UNKNOWN, pod: '0', elapsed: 10, inMpi: 5, fastInMpi: 0 },
     waits: { outside: waited, inMpi: 0 },
   })
-  const communicationOf = (waits: readonly number[]) => factorsOf(waits.map(pod))[2]?.toFixed(2)
+  const communicationOf = (waits: readonly number[]) => factorsOf(waits.map(rank))[2]?.toFixed(2)
   t.equal(communicationOf([0, 0]), '0.50')
-  t.equal(communicationOf([1, 0]), '0.56', 'one pod waited in MPI for the other for a second')
+  t.equal(communicationOf([1, 0]), '0.56', 'one rank waited in MPI for the other for a second')
   t.equal(communicationOf([1, 1]), '0.50')
   t.equal(communicationOf([4, 4]), '0.50')
 })
@@ -173,12 +173,12 @@ const balances = (root: ReturnType<typeof mpiFactors>) =>
   )
 
 t.test('the balance is that between pods and that within them', async (t) => {
-  const pod = (pod: string, useful: number) => ({
+  const rank = (pod: string, useful: number) => ({
     ...{ ...UNKNOWN, pod, elapsed: 10, inMpi: 10 - useful },
   })
-  const between = [pod('0', 8), pod('0', 8), pod('1', 4), pod('1', 4)]
+  const between = [rank('0', 8), rank('0', 8), rank('1', 4), rank('1', 4)]
   t.strictSame(balances(mpiFactors(between, 'x')), ['0.750', '0.750', '1.000'])
-  const inside = [pod('0', 8), pod('0', 4), pod('1', 8), pod('1', 4)]
+  const inside = [rank('0', 8), rank('0', 4), rank('1', 8), rank('1', 4)]
   t.strictSame(balances(mpiFactors(inside, 'x')), ['0.750', '1.000', '0.750'])
 })
 
@@ -236,7 +236,7 @@ t.test('of any times, the factors are in (0, 1], and their product is the effici
   )
 })
 
-t.test('the order of the pods does not matter', async () => {
+t.test('the order of the ranks does not matter', async () => {
   fc.assert(
     fc.property(fc.array(anyProcess, { minLength: 1, maxLength: 9 }), (times) => {
       return within(factorsOf(times), factorsOf([...times].reverse()), 1e-9)

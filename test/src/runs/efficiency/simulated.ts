@@ -1,17 +1,17 @@
 import type { ProcessTimes } from '../../../../src/runs/efficiency/mpi-factors.ts'
 
-/** A program whose pods compute, sleep in MPI, and then wait for each other, again and again. */
+/** A program whose ranks compute, sleep in MPI, and then wait for each other, again and again. */
 export interface Program {
-  /** For each pod, the milliseconds that it computes in a step. */
+  /** For each rank, the milliseconds that it computes in a step. */
   readonly computing: readonly number[]
-  /** The milliseconds in a step that each pod sleeps in MPI. */
+  /** The milliseconds in a step that each rank sleeps in MPI. */
   readonly sleeping: number
-  /** Whether a pod polls while it waits for the others, or sleeps. */
+  /** Whether a rank polls while it waits for the others, or sleeps. */
   readonly isPolling: boolean
   readonly steps: number
 }
 
-interface SimulatedPod {
+interface SimulatedRank {
   processor: number
   computing: number
   sleeping: number
@@ -23,23 +23,23 @@ interface SimulatedPod {
   readonly calls: number[]
 }
 
-/** The pod that a processor runs, and the milliseconds for which it still may. */
+/** The rank that a processor runs, and the milliseconds for which it still may. */
 interface Turn {
   next: number
   left: number
 }
 
-/** The milliseconds for which a processor runs a pod before it runs the next one. */
+/** The milliseconds for which a processor runs a rank before it runs the next one. */
 const SLICE = 4
 
 /**
- * Runs a program in steps of a millisecond, as the kernel would: each pod belongs to one of the
- * processors, which divide their time equally between the pods that can run.
+ * Runs a program in steps of a millisecond, as the kernel would: each rank belongs to one of the
+ * processors, which divide their time equally between the ranks that can run.
  *
  * @returns the times that mpi-trace and the kernel would count, in seconds
  */
 export function simulate(program: Program, processors: number): readonly ProcessTimes[] {
-  const pods: SimulatedPod[] = program.computing.map((_, index) => {
+  const ranks: SimulatedRank[] = program.computing.map((_, index) => {
     const none = {
       computing: 0,
       sleeping: 0,
@@ -54,24 +54,24 @@ export function simulate(program: Program, processors: number): readonly Process
   const turns: Turn[] = Array.from({ length: processors }, () => ({ next: 0, left: 0 }))
   let elapsed = 0
   for (let step = 0; step < program.steps; step++) {
-    for (const [index, pod] of pods.entries()) {
-      pod.calls.push(0)
-      pod.computing = program.computing[index] ?? 0
-      pod.sleeping = program.sleeping
+    for (const [index, rank] of ranks.entries()) {
+      rank.calls.push(0)
+      rank.computing = program.computing[index] ?? 0
+      rank.sleeping = program.sleeping
     }
-    for (; pods.some(isBusy); elapsed++) runAll(pods, turns, program.isPolling)
+    for (; ranks.some(isBusy); elapsed++) runAll(ranks, turns, program.isPolling)
   }
-  return pods.map((pod) => ({
-    pod: String(pod.processor),
+  return ranks.map((rank) => ({
+    pod: String(rank.processor),
     elapsed: elapsed / 1000,
-    inMpi: pod.inMpi / 1000,
-    fastInMpi: fastTime(pod.calls) / 1000,
-    waits: {
-      outside: (pod.waited - pod.waitedInMpi) / 1000,
-      inMpi: pod.waitedInMpi / 1000,
-    },
     ...{ asleep: null, cpu: null, storage: null },
-    shares: { ran: pod.ran / elapsed, waited: pod.waited / elapsed, threads: 1 },
+    inMpi: rank.inMpi / 1000,
+    fastInMpi: fastTime(rank.calls) / 1000,
+    waits: {
+      outside: (rank.waited - rank.waitedInMpi) / 1000,
+      inMpi: rank.waitedInMpi / 1000,
+    },
+    shares: { ran: rank.ran / elapsed, waited: rank.waited / elapsed, threads: 1 },
   }))
 }
 
@@ -81,45 +81,45 @@ function fastTime(calls: readonly number[]): number {
   return (fast.reduce((sum, one) => sum + one, 0) * calls.length) / fast.length
 }
 
-function isBusy({ computing, sleeping }: SimulatedPod): boolean {
+function isBusy({ computing, sleeping }: SimulatedRank): boolean {
   return computing > 0 || sleeping > 0
 }
 
-function runAll(pods: readonly SimulatedPod[], turns: readonly Turn[], isPolling: boolean): void {
+function runAll(ranks: readonly SimulatedRank[], turns: readonly Turn[], isPolling: boolean): void {
   for (const [processor, turn] of turns.entries()) {
-    const own = pods.filter((pod) => pod.processor === processor)
+    const own = ranks.filter((rank) => rank.processor === processor)
     runOne(own, turn, isPolling)
   }
 }
 
-/** Runs one pod of a processor for a millisecond. */
-function runOne(own: readonly SimulatedPod[], turn: Turn, isPolling: boolean): void {
-  const canRun = own.map((pod) => pod.computing > 0 || (pod.sleeping <= 0 && isPolling))
+/** Runs one rank of a processor for a millisecond. */
+function runOne(own: readonly SimulatedRank[], turn: Turn, isPolling: boolean): void {
+  const canRun = own.map((rank) => rank.computing > 0 || (rank.sleeping <= 0 && isPolling))
   takeTurn(turn, canRun)
-  for (const [at, pod] of own.entries())
-    if (canRun[at] === true && at !== turn.next) wait(pod)
-    else live(pod, canRun[at] === true)
+  for (const [at, rank] of own.entries())
+    if (canRun[at] === true && at !== turn.next) wait(rank)
+    else live(rank, canRun[at] === true)
 }
 
-/** Lets a pod wait for a processor for a millisecond. */
-function wait(pod: SimulatedPod): void {
-  pod.waited += 1
-  if (pod.computing > 0) return
-  pod.inMpi += 1
-  pod.waitedInMpi += 1
+/** Lets a rank wait for a processor for a millisecond. */
+function wait(rank: SimulatedRank): void {
+  rank.waited += 1
+  if (rank.computing > 0) return
+  rank.inMpi += 1
+  rank.waitedInMpi += 1
 }
 
-/** Lets a pod run, or sleep in MPI, for a millisecond. */
-function live(pod: SimulatedPod, isRunning: boolean): void {
-  if (pod.computing <= 0) {
-    pod.inMpi += 1
-    pod.calls.push((pod.calls.pop() ?? 0) + 1)
+/** Lets a rank run, or sleep in MPI, for a millisecond. */
+function live(rank: SimulatedRank, isRunning: boolean): void {
+  if (rank.computing <= 0) {
+    rank.inMpi += 1
+    rank.calls.push((rank.calls.pop() ?? 0) + 1)
   }
-  if (isRunning) run(pod)
-  else pod.sleeping -= 1
+  if (isRunning) run(rank)
+  else rank.sleeping -= 1
 }
 
-/** Chooses the pod that runs next, if the one before has used its time or cannot run. */
+/** Chooses the rank that runs next, if the one before has used its time or cannot run. */
 function takeTurn(turn: Turn, canRun: readonly boolean[]): void {
   if (turn.left <= 0 || canRun[turn.next] !== true) {
     const order = canRun.map((_, at) => (turn.next + 1 + at) % canRun.length)
@@ -129,7 +129,7 @@ function takeTurn(turn: Turn, canRun: readonly boolean[]): void {
   turn.left -= 1
 }
 
-function run(pod: SimulatedPod): void {
-  pod.ran += 1
-  if (pod.computing > 0) pod.computing -= 1
+function run(rank: SimulatedRank): void {
+  rank.ran += 1
+  if (rank.computing > 0) rank.computing -= 1
 }

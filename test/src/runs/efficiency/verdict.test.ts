@@ -14,7 +14,7 @@ import {
 import type { Gap } from '../../../../src/runs/findings/looked-at.ts'
 import { CASES, findWith } from '../findings/cases.ts'
 
-/** Returns the tree of a job with two pods, which compute and wait for these parts of the time. */
+/** Returns the tree of a job with two ranks, which compute and wait for these parts of the time. */
 const mpi = (computing: readonly [number, number], waited: number | null) =>
   mpiFactors(
     computing.map((part, index) => ({

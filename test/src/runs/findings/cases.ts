@@ -60,12 +60,12 @@ const TORCH = ['torch', 'group', 'collective'] as const
  * The cells of a process of a process group with two members, which calls an operation every five
  * seconds with this delay.
  */
-export function torchProcess(pod: number, delay: number): Sections {
+export function torchProcess(rank: number, delay: number): Sections {
   return {
-    torch: { world_rank: pod },
-    group: { world_rank: pod, size: 2, members: '0-1' },
+    torch: { world_rank: rank },
+    group: { world_rank: rank, size: 2, members: '0-1' },
     collective: {
-      ...{ world_rank: pod, number: (seconds) => seconds / 5 },
+      ...{ world_rank: rank, number: (seconds) => seconds / 5 },
       called: (seconds) => 1000 + seconds + delay,
     },
   }

@@ -67,7 +67,7 @@ t.test('a pod with more workers does not wait longer', async (t) => {
   t.strictSame(sentencesOf('waiting-in-python', rows), [])
 })
 
-t.test('of several pods in a pod, the mean counts', async (t) => {
+t.test('of several ranks in a pod, the mean counts', async (t) => {
   const trains = (pod: string, wall: number) => [
     ...podRows(pod, {}, { only: ['container', 'process', 'python'] }),
     ...[70, 71, 72].flatMap((pid) => [

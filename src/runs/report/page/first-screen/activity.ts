@@ -30,7 +30,7 @@ const AXIS = 18
 /** The height of all rows together, if the rows are neither too high nor too low. */
 const ROOM = 230
 const [MIN_HEIGHT, MAX_HEIGHT] = [3, 36]
-/** The height of the row of a single pod among groups. */
+/** The height of the row of a single pod or rank among groups. */
 const NAMED_HEIGHT = 16
 /** The height of a name. */
 const TEXT = 12
@@ -116,7 +116,7 @@ interface Row {
   readonly height: number
 }
 
-/** Returns the rows; among groups of pods, single pods are higher, to be seen. */
+/** Returns the rows; among groups, those of single pods or ranks are higher, to be seen. */
 function rowsOf({ lines }: ActivityData): readonly Row[] {
   const usual = Math.floor(ROOM / lines.length)
   const height = Math.min(Math.max(usual, MIN_HEIGHT), MAX_HEIGHT)
@@ -253,7 +253,7 @@ function paintAxis(context: CanvasRenderingContext2D, top: number, width: number
   }
 }
 
-/** Says what the pod under the pointer did; with no pod there, how to read the rows. */
+/** Says what the row under the pointer did; with no row there, how to read the rows. */
 function tell(x: number, y: number) {
   const width = elementOf(HTMLCanvasElement, 'activity-rows').clientWidth
   const line = rowsOf(activity).find(({ top, height }) => y >= top && y < top + height)?.line

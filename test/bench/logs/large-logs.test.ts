@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
+import { BUILT_IN_ROWS } from '../../src/runs/log/built-in.ts'
 import { LARGE_LOGS, largeLog } from './large-logs.ts'
 
 t.test('the sections of the rows are those of the metric', async (t) => {
