@@ -12,7 +12,7 @@ import { endedObserver } from '../observers.ts'
 export const PODS = 4
 export const REQUESTED = 8
 /** The node whose ranks come last, where the run has one. */
-const SLOW = 'node-3'
+export const SLOW = 'node-3'
 const NODES = 5
 const BLOCKS = 3
 
@@ -34,7 +34,7 @@ export interface GeneratedRun {
 }
 
 export function generatedRun(index: number): GeneratedRun {
-  const nodes = Array.from({ length: PODS }, (_, index) => `node-${(index + index) % NODES}`)
+  const nodes = Array.from({ length: PODS }, (_, rank) => `node-${(index + rank) % NODES}`)
   const seconds = 60 + (index % 17) * 10
   const workload = `solver-${index % 13}`
   return {
@@ -44,7 +44,7 @@ export function generatedRun(index: number): GeneratedRun {
     started: Date.UTC(2026, 10, 1 + (index % 30), 12),
     cpu: PODS * seconds * (0.5 + (index % 3) / 4),
     image: `registry.example/solver:${index % 3}`,
-    inMpi: nodes.map((node, index) => (node === SLOW ? 0.125 : index === 0 ? 0.375 : 0.5)),
+    inMpi: nodes.map((node, rank) => (node === SLOW ? 0.125 : rank === 0 ? 0.375 : 0.5)),
   }
 }
 

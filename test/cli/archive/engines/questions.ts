@@ -4,7 +4,7 @@ import t from 'tap'
 import { textOf } from '../../../docs/pages.ts'
 import { onPath } from '../../../observers/prerequisites.ts'
 import { environment } from '../../../tools/mpi/environment.ts'
-import { type GeneratedRun, generatedRun, REQUESTED, writeArchive } from './many-runs.ts'
+import { type GeneratedRun, generatedRun, REQUESTED, SLOW, writeArchive } from './many-runs.ts'
 
 // The questions of the documentation, on an archive of 1,000 runs. `npm run test:engines` runs this
 // file, and npm test does not: PySpark has 300 MB, and Spark needs a JRE.
@@ -75,6 +75,7 @@ t.test('DuckDB and Spark answer the documented questions', { skip }, async (t) =
   t.equal(QUESTIONS.length, 3)
   const folder = t.testdir({})
   await writeArchive(folder, RUNS)
+  t.equal(late()[0]?.[0], SLOW, 'the others wait longest for the slow node')
   const expected = rounded([wasteful(), byImage(), late()])
   t.strictSame(ask('duckdb', DUCKDB, folder), expected, 'DuckDB')
   t.strictSame(ask('spark', SPARK, folder), expected, 'Spark')
