@@ -128,8 +128,8 @@ export async function runJobs(
     const { body } = succeeded(await api.post(path, buildJob(job)))
     const { uid } = body.metadata
     const controller = { apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true }
-    await inParallel(pods, PODS_AT_ONCE, async (index) => {
-      const pod = buildPod(job, index, controller)
+    await inParallel(pods, PODS_AT_ONCE, async (completion) => {
+      const pod = buildPod(job, completion, controller)
       succeeded(await api.post(`/api/v1/namespaces/${namespace}/pods`, pod))
     })
     await until(`the pods of ${name} have ended`, () => seen.hasEnded(name, pods), WAITING)
