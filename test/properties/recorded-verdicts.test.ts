@@ -104,8 +104,8 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     `system call. The efficiency is not known: the job made no progress. ${NOT_STORAGE}`,
   crash:
     'Took 12.5 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
-    'code 139 (SIGSEGV), 11.8 s after the first sample. Efficiency 0.90: the work was even (load ' +
-    `balance 1.00). ${NOT_STORAGE}`,
+    'code 139 (SIGSEGV), about 12 s after the first sample. Efficiency 0.90: the work was even ' +
+    `(load balance 1.00). ${NOT_STORAGE}`,
   sampled:
     'Took 24 s on 2 MPI ranks. The efficiency is not known: mpi-trace has rows of only 1 of the ' +
     `2 processes of the MPI job, which has no identifier. ${NOT_STORAGE}`,
@@ -135,6 +135,33 @@ for (const [folder, text] of Object.entries(WITH_VITALS))
   t.test(`the verdict of ${folder}, with vitals alone`, async (t) => {
     t.equal(assessRecorded(folder, /vitals/).verdict, text)
   })
+
+/** How a container ended, and when one of its processes was last seen after the first sample. */
+const ENDS = {
+  crash: ['exit code 139 (SIGSEGV), about 12 s', 12.032],
+  'crash-at-start': ['exit code 139 (SIGSEGV), about 2 s', 0],
+  hang: ['exit code 1, about 30 s', 30.08],
+  killed: ['exit code 137 (SIGKILL), about 11 s', 11.853],
+} as const
+
+for (const [folder, [text, lastSeen]] of Object.entries(ENDS))
+  t.test(`the time of a failure is known to a second: ${folder}`, async (t) => {
+    const { findings } = assessRecorded(folder).found
+    const found = findings.find(({ rule }) => rule === 'container-failed')
+    t.match(found?.sentence, `: container app ended with ${text} after the first sample.`)
+    const { facts = [] } = found?.pods.find(({ pod }) => pod === '0') ?? {}
+    const time = facts.find(({ unit }) => unit === 's')
+    t.ok((time?.value ?? 0) >= lastSeen, 'the number is not before a sample of a process')
+  })
+
+t.test('of two pods that failed in the same second, none is the first', async (t) => {
+  const [failed] = assessRecorded('killed').found.findings
+  t.match(
+    failed?.sentence,
+    / sample\. Pod 0 failed in the same second: container app ended with exit code 7\.$/,
+  )
+  t.match(failed?.advice, /each of these containers/)
+})
 
 t.test('an area that an unknown library may use in some pod was not looked at', async (t) => {
   const isKept = (pod: string, metric: string) => pod === 'killed-0' || metric === 'vitals'

@@ -210,7 +210,7 @@ function sentenceOf(
   pods: readonly Affected[],
   scope: RunFinding['scope'],
 ): string {
-  if (isWholeText) return sentence(worst)
+  if (isWholeText) return sentence(worst, pods)
   const who = podText(worst.pod)
   const subject = scope === 'node' ? `The node of ${who}` : capitalized(who)
   const isLoss = worst.lost !== null && worst.lost >= MIN_SECONDS
@@ -223,7 +223,7 @@ function sentenceOf(
   const others = pods.slice(1).map(({ pod }) => pod)
   const more = others.length === 0 ? '' : ` The same is true of ${podsText(others)}.`
   const shared = scope === 'node' ? ' All pods of a node with hostNetwork share this number.' : ''
-  return `${subject} ${sentence(worst)}.${loss}${less}${more}${shared}`
+  return `${subject} ${sentence(worst, pods)}.${loss}${less}${more}${shared}`
 }
 
 function plotOf({ plots }: FindingRule, run: RunEvidence, name: string): PlottedColumn | null {

@@ -1,29 +1,47 @@
+import { capitalized } from '../../lib/capitalized.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
-import { factIn, thingsOf } from '../rules/sentence.ts'
+import { factIn, podsText, thingsOf } from '../rules/sentence.ts'
 import { describeEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
 
 const LATER = 'containers that a signal ended later'
+const TIME = 'after the first sample'
 
 const FACTS = {
   'exit code': 'count',
   signal: 'count',
-  'after the first sample': 's',
+  [TIME]: 's',
   [LATER]: 'count',
 } as const satisfies FactUnits
 
-/** The causes, as the sentence names them. */
+type FactName = keyof typeof FACTS
+
+/** The causes: which container failed first, if several failed. */
 const FIRST = 'it failed first'
+const UNORDERED = 'it is not known which pod failed first'
 const AFTER_ANOTHER = 'it failed after another pod'
+
+const READ_OUTPUT =
+  'Read the last lines that the container of the first failure printed (kubectl logs POD -c ' +
+  'CONTAINER, with --previous if it was restarted).'
+const READ_ALL_OUTPUT =
+  'Read the last lines that each of these containers printed (kubectl logs POD -c CONTAINER, ' +
+  'with --previous if it was restarted): which pod failed first is not known. SIGKILL comes from ' +
+  'outside of the program, for example from the kubelet or the kernel: look at the events of the ' +
+  'pod (kubectl describe pod POD).'
+const ERROR_SIGNALS =
+  'SIGABRT, SIGBUS, SIGFPE, SIGILL and SIGSEGV are errors of the program: start it with a ' +
+  'debugger or with core files to find the place.'
 
 /**
  * Containers of the application that failed, in the order of time. The status of the pods says when
- * a container ended, in whole seconds, on the clock of its node.
+ * a container ended, in whole seconds, on the clock of its node. So there is no order within a
+ * second.
  *
  * When a pod fails, its launcher or controller usually stops the other pods with SIGTERM or
- * SIGKILL. A finding counts the containers that these signals ended after the first failure, and
- * names none of them.
+ * SIGKILL. A finding counts the containers that these signals ended in a second after the first
+ * failure, and names none of them.
  * Before the first failure, these signals do not count in a pod that is being deleted: this is how
  * a user or an operator ends it.
  */
@@ -44,15 +62,13 @@ export const CONTAINER_FAILED = defineRule({
   canFind: ({ ended }) => ended !== null,
   find: ({ pods }) => findFailed(pods),
   uncheckedIn: podsWithoutStatus,
-  sentence: describeFailure,
+  isWholeText: true,
+  sentence: (_, pods) => describeFailures(pods),
   facts: FACTS,
   reads: [],
   isHindrance: true,
-  advice:
-    'Read the last lines that the container of the first failure printed (kubectl logs POD -c ' +
-    'CONTAINER, with --previous if it was restarted). SIGABRT, SIGBUS, SIGFPE, SIGILL and ' +
-    'SIGSEGV are errors of the program: start it with a debugger or with core files to find the ' +
-    'place.',
+  advice: `${READ_OUTPUT} ${ERROR_SIGNALS}`,
+  adviceByCause: { [UNORDERED]: `${READ_ALL_OUTPUT} ${ERROR_SIGNALS}` },
   plots: [],
 })
 
@@ -62,21 +78,51 @@ const ORDER: Readonly<Record<string, string>> = {
   [AFTER_ANOTHER]: ' after another pod',
 }
 
-function describeFailure(worst: Affected<keyof typeof FACTS>): string {
-  const { cause = '', ended, facts } = worst
-  const has = (wanted: keyof typeof FACTS) => facts.some(({ name }) => name === wanted)
-  const time = has('after the first sample')
-    ? `, ${factIn(worst, 'after the first sample')} after the first sample`
-    : ''
-  const restarted = ended?.restarted === true ? ', and was restarted' : ''
-  const others = has(LATER) ? `. Then SIGTERM or SIGKILL ended ${otherContainers(worst)}` : ''
-  const end = `${thingsOf(worst)} ended with ${describeEnd(ended)}${time}${restarted}`
-  return `failed${ORDER[cause] ?? ''}: ${end}${others}`
+/** The most different ends of containers that a sentence names. */
+const NAMED = 3
+
+/** Names the pods that ended in the same way together. */
+function describeFailures(pods: readonly Affected<FactName>[]): string {
+  const groups = [...Map.groupBy(pods, endKey).values()]
+  const [[first], ...others] = groups as [[Affected<FactName>]]
+  const named = groups.slice(0, NAMED).map((own) => groupText(own, first))
+  const left = others.slice(NAMED - 1).flat().length
+  return [
+    ...named,
+    ...(left === 0 ? [] : [`${left} more ${left === 1 ? 'pod' : 'pods'} failed.`]),
+    ...pods.flatMap((one) => (hasFact(one, LATER) ? [laterText(one)] : [])),
+  ].join(' ')
 }
 
-function otherContainers(worst: Affected<keyof typeof FACTS>): string {
-  const count = factIn(worst, LATER)
-  return count === '1' ? '1 other container' : `${count} other containers`
+function endKey(one: Affected<FactName>): string {
+  return JSON.stringify([thingsOf(one), endText(one), one.ended?.finishedAt])
+}
+
+/** Describes pods that ended in the same way, after those of `first`. */
+function groupText(own: readonly Affected<FactName>[], first: Affected<FactName>): string {
+  const [one = first] = own
+  const order = one === first ? (ORDER[one.cause ?? ''] ?? '') : ''
+  const [time, other] = [one, first].map(({ ended }) => ended?.finishedAt ?? null)
+  const isSame = one !== first && time !== null && time === other
+  const same = isSame ? ' in the same second' : ''
+  const after = hasFact(one, TIME) && !isSame ? `, ${factIn(one, TIME)} after the first sample` : ''
+  const restarted = one.ended?.restarted === true ? ', and was restarted' : ''
+  const who = capitalized(podsText(own.map(({ pod }) => pod)))
+  return `${who} failed${order}${same}: ${endText(one)}${after}${restarted}.`
+}
+
+function endText(one: Affected<FactName>): string {
+  return `${thingsOf(one)} ended with ${describeEnd(one.ended)}`
+}
+
+function hasFact({ facts }: Affected<FactName>, wanted: FactName): boolean {
+  return facts.some(({ name }) => name === wanted)
+}
+
+function laterText(one: Affected<FactName>): string {
+  const count = factIn(one, LATER)
+  const others = count === '1' ? '1 other container' : `${count} other containers`
+  return `Then SIGTERM or SIGKILL ended ${others}.`
 }
 
 const STATUS_UNKNOWN = 'only the output of collect says how the containers of the pods ended'
@@ -97,22 +143,39 @@ interface Failure {
   readonly isStopped: boolean
 }
 
-function findFailed(pods: readonly PodEvidence[]): readonly Affected<keyof typeof FACTS>[] {
+function findFailed(pods: readonly PodEvidence[]): readonly Affected<FactName>[] {
   const all = pods.flatMap(failuresOf).sort(compareTime)
   const failures = all.filter(({ isStopped, ended }) => !isStopped || !ended.deleted)
   const [first] = failures
   if (first === undefined) return []
   const isLater = (one: Failure) => one.at !== null && compareTime(first, one) < 0
   const later = all.filter((one) => one.isStopped && isLater(one)).length
-  const named = failures.filter((one) => !one.isStopped || !isLater(one))
-  const isOrdered = first.at !== null && (later > 0 || named.some(isLater))
-  const byPod = Map.groupBy(named, ({ pod }) => pod)
-  return [...byPod.values()].flatMap(([own]) => {
-    if (own === undefined) return []
-    const isFirst = isOrdered && !isLater(own)
-    if (isOutOfMemory(own) && !isFirst) return []
-    return [describe(own, { isOrdered, isFirst, later: isFirst ? later : 0 })]
-  })
+  const named = onePerPod(failures.filter((one) => !one.isStopped || !isLater(one)))
+  const [leading, after] = [
+    named.filter((one) => !isLater(one)),
+    named.filter((one) => isLater(one) && !isOutOfMemory(one)),
+  ]
+  const cause = causeOf(leading, later + after.length > 0)
+  if (cause !== FIRST && leading.every(isOutOfMemory)) return after.map(describeLater)
+  return [
+    ...leading.map((one, index) => describe(one, cause, index === 0 ? later : 0)),
+    ...after.map(describeLater),
+  ]
+}
+
+/** Returns the first failure of each pod. */
+function onePerPod(failures: readonly Failure[]): readonly Failure[] {
+  return [...Map.groupBy(failures, ({ pod }) => pod).values()].flatMap((own) => own.slice(0, 1))
+}
+
+/** Returns what is known about the order of the first failures; undefined if there is no other. */
+function causeOf(leading: readonly Failure[], hasLater: boolean): string | undefined {
+  if (leading.length > 1) return UNORDERED
+  return hasLater ? FIRST : undefined
+}
+
+function describeLater(failure: Failure) {
+  return describe(failure, AFTER_ANOTHER)
 }
 
 /** The rule `oom-killed` names each of these containers. */
@@ -144,37 +207,36 @@ function secondsOf(time: string | null): number | null {
   return Number.isNaN(milliseconds) ? null : milliseconds / 1000
 }
 
-/**
- * Sorts by time, and within a second failures before containers that were stopped. A failure
- * without a time is not ordered before or after another one.
- */
+/** Sorts by time. A failure without a time is not ordered before or after another one. */
 function compareTime(a: Failure, b: Failure): number {
   if (a.at === null || b.at === null) return Number(a.at === null) - Number(b.at === null)
-  return a.at - b.at || Number(a.isStopped) - Number(b.isStopped)
+  return a.at - b.at
 }
 
-interface Order {
-  /** Whether the failures have an order of time. */
-  readonly isOrdered: boolean
-  readonly isFirst: boolean
-  readonly later: number
-}
-
-function describe(failure: Failure, { isOrdered, isFirst, later }: Order) {
-  const { pod, ended, exitCode, at } = failure
-  const after = at === null || pod.began === null ? null : at - pod.began
-  const cause = isFirst ? FIRST : AFTER_ANOTHER
+/** @param later the containers that a signal ended later, which the finding counts */
+function describe(failure: Failure, cause: string | undefined, later = 0) {
+  const { pod, ended, exitCode } = failure
+  const facts = listFacts(FACTS, {
+    'exit code': exitCode,
+    signal: signalIn(ended),
+    [TIME]: secondsAfterFirstSample(failure),
+    [LATER]: later > 0 ? later : null,
+  })
   return {
     pod: pod.pod,
     things: [`container ${ended.container}`],
     lost: null,
-    ...(isOrdered ? { cause } : {}),
+    ...(cause === undefined ? {} : { cause }),
     ended,
-    facts: listFacts(FACTS, {
-      'exit code': exitCode,
-      signal: signalIn(ended),
-      'after the first sample': after !== null && after >= 0 ? after : null,
-      [LATER]: later > 0 ? later : null,
-    }),
+    facts: facts.map((fact) => (fact.name === TIME ? { ...fact, isEndOfSecond: true } : fact)),
   }
+}
+
+/**
+ * Returns the seconds from the first sample to the end of the second in which a container ended;
+ * null if they are not known.
+ */
+function secondsAfterFirstSample({ pod, at }: Failure): number | null {
+  const after = at === null || pod.began === null ? null : at + 1 - pod.began
+  return after !== null && after >= 0 ? after : null
 }

@@ -22,6 +22,8 @@ export interface Fact<Name extends string = string> {
   readonly name: Name
   readonly value: number
   readonly unit: FactUnit
+  /** Whether it is the end of the second in which something happened, and no more is known. */
+  readonly isEndOfSecond?: boolean
 }
 
 /** The unit of a fact: `1/s` is a count per second, and `cores` is a number of processors. */
@@ -177,8 +179,12 @@ export interface FindingRule<
   readonly isOfNode?: (run: RunEvidence, pod: string) => boolean
   /** Whether `sentence` returns the whole text of a finding, about all of its pods. */
   readonly isWholeText?: boolean
-  /** Returns a sentence about the worst pod, without the name of the pod at its start. */
-  sentence(worst: Affected<NoInfer<FactName>>): string
+  /**
+   * Returns a sentence about the worst pod, without the name of the pod at its start.
+   *
+   * @param pods all pods of the finding, the worst first
+   */
+  sentence(worst: Affected<NoInfer<FactName>>, pods: readonly Affected<NoInfer<FactName>>[]): string
   readonly advice: string
   /** What to do instead if the cause is known, by the causes of the findings. */
   readonly adviceByCause?: Readonly<Record<string, string>>

@@ -6,8 +6,13 @@ import type { Affected, Fact } from './rule.ts'
 /** The most pods with a name instead of a number that a sentence names. */
 const NAMED = 3
 
-/** Returns a fact as text, with its unit: `47 %`, `12.3 s`, `1.5 GiB`. */
-export function factText({ value, unit }: Pick<Fact, 'value' | 'unit'>): string {
+/** Returns a fact as text, with its unit: `47 %`, `12.3 s`, `about 12 s`, `1.5 GiB`. */
+export function factText({
+  value,
+  unit,
+  isEndOfSecond = false,
+}: Pick<Fact, 'value' | 'unit' | 'isEndOfSecond'>): string {
+  if (isEndOfSecond) return `about ${durationText(Math.round(value - 0.5))}`
   switch (unit) {
     case 'percent':
       return `${roundedForReader(value)} %`

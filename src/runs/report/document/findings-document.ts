@@ -89,7 +89,7 @@ function findingOf({ isRelative: _, lost, pods, plot, ...finding }: RunFinding) 
       things: [...things, ...also],
       ...(waitedFor && { waitedFor: waitedForOf(waitedFor) }),
       ...(ended && { ended }),
-      facts: facts.map((fact) => ({ ...fact, value: rounded(fact.value) })),
+      facts: facts.map(({ name, value, unit }) => ({ name, value: rounded(value), unit })),
     })),
     column: plot,
   }
