@@ -97,14 +97,16 @@ function shorten(name: string): string {
 
 /**
  * Names the ranks of members, or their pods if they have no rank, and counts threads if a rank or a
- * pod has several: "ranks 0-3 (4 ranks, 8 threads)".
+ * process has several: "ranks 0-3 (4 ranks, 8 threads)".
  */
 export function describeMembers(members: readonly StackMember[]): string {
   const ranked = labelsOf(members.filter(({ rank }) => rank !== null))
   const others = labelsOf(members.filter(({ rank }) => rank === null))
   const count = ranked.length + others.length
   const isMixed = ranked.length > 0 && others.length > 0
-  const noun = ranked.length > 0 ? 'ranks' : 'pods'
+  const pods = new Set(members.map(({ pod }) => pod)).size
+  const places = others.length > pods ? 'processes' : 'pods'
+  const noun = ranked.length > 0 ? 'ranks' : places
   const counted = count > 2 && !isMixed ? [`${count} ${noun}`] : []
   const threads = members.length > count ? [`${members.length} threads`] : []
   const named = [nameAll('rank', ranked), nameAll('pod', others)].flatMap((name) => name ?? [])

@@ -128,7 +128,7 @@ t.test('the pods are not counted if not all ranks were recorded', async (t) => {
   t.match(textOn('0', '1'), /^Took 58.3 s on 3 MPI ranks\. /)
 })
 
-t.test('the worst finding names the pod for which others waited', async (t) => {
+t.test('the worst finding names the rank for which others waited', async (t) => {
   const textWith = (rule: keyof typeof CASES) =>
     verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
   t.match(

@@ -128,7 +128,12 @@ t.test('without ranks, the pods are named', (t) => {
     { pid: 8, threads },
     { pid: 9, threads: [...threads, { id: 10, stack: ['[libc.so.6]', 'work'] }] },
   ])
-  t.strictSame(linesOf([one, two]), ['pods 0, 1/8, 1/9 (3 pods): main > serve', 'pod 1/9: work'])
+  t.strictSame(linesOf([one, two]), [
+    'pods 0, 1/8, 1/9 (3 processes): main > serve',
+    'pod 1/9: work',
+  ])
+  const others = [one, podOf(1, [{ pid: 7, threads }]), podOf(2, [{ pid: 7, threads }])]
+  t.strictSame(linesOf(others), ['pods 0-2 (3 pods): main > serve'])
   t.end()
 })
 

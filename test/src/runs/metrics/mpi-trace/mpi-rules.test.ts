@@ -6,13 +6,13 @@ import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { documentOf } from '../../report/document-of.ts'
 import { type Recorded, recordedLogs, runOf, type TracedProcess } from './mpi-rows.ts'
 
-/** Returns the findings of recorded runs of LAMMPS, with the names of the pods as ranks. */
+/** Returns the findings of recorded runs of LAMMPS, whose pods have the names of their logs. */
 function findRecorded(...kinds: readonly Recorded[]) {
   const run = newRun(BUILT_IN_ROWS)
   for (const name of kinds.flatMap(recordedLogs)) {
     const text = readFileSync(new URL(`../../../../logs/mpi/${name}`, import.meta.url), 'utf8')
-    const rank = name.replace(/^mpi-trace-(.*)\.log$/, '$1')
-    const place = { source: name, pod: rank, rank }
+    const pod = name.replace(/^mpi-trace-(.*)\.log$/, '$1')
+    const place = { source: name, pod, pod_index: pod }
     for (const entry of readLog(text, place, BUILT_IN_ROWS)) addEntry(run, entry)
   }
   return documentOf(run, '')
@@ -30,7 +30,7 @@ const inShort = ({ findings }: Found) =>
     }),
   )
 
-/** Returns why the rules of MPI were not checked, with the ranks. */
+/** Returns why the rules of MPI were not checked, with the pods. */
 const unchecked = ({ notChecked }: Found) =>
   notChecked
     .filter(({ rule }) => RULES.includes(rule))

@@ -38,7 +38,7 @@ const inShort = ({ findings }: Found) =>
 const factIn = ({ findings }: Found, name: string) =>
   Number(findings[0]?.pods[0]?.facts.find((fact) => fact.name === name)?.value)
 
-t.test('LAMMPS with two pods and a limit of one CPU is throttled half of the time', async (t) => {
+t.test('LAMMPS with two ranks and a limit of one CPU is throttled half of the time', async (t) => {
   const found = findIn('lammps')
   t.strictSame(inShort(found), ['throttled 0'])
   // The observer's last row: 19.05 s throttled, summed over two processors, and 20.14 CPU seconds.
