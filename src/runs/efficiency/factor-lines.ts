@@ -1,13 +1,14 @@
 import { capitalized } from '../../lib/capitalized.ts'
-import { FACTORS, type Factor, factorText } from './factor.ts'
+import { FACTORS, type Factor, factorText, isLoss } from './factor.ts'
 
 /**
  * Returns the efficiency as lines for a terminal: each factor with the product that it is, below
- * the factor of which it is a part, and then the reasons why factors are not known.
+ * the factor of which it is a part, then to what the rest was lost, and the reasons why factors are
+ * not known.
  */
 export function factorLines(root: Factor): readonly string[] {
   if (root.value === null) return []
-  return [...products(root, 0), ...reasons(root)]
+  return [...products(root, 0), ...losses(root), ...reasons(root)]
 }
 
 function products(factor: Factor, depth: number): readonly string[] {
@@ -24,6 +25,21 @@ function titleOf({ name }: Factor): string {
 
 function valueText({ value }: Factor, title: string): string {
   return value === null ? `${title} (not known)` : `${title} ${factorText(value)}`
+}
+
+/** Returns a line that says to what time was lost, the most first. */
+function losses(root: Factor): readonly string[] {
+  const lost = [...lostIn(root)]
+    .sort((a, b) => (a.value ?? 1) - (b.value ?? 1))
+    .map((one) => `${FACTORS[one.name].loss} (${titleOf(one).toLowerCase()})`)
+  return lost.length === 0 ? [] : [`Time was lost to: ${lost.join(', ')}`]
+}
+
+/** Returns the factors that say by themselves to what time was lost. */
+function lostIn(factor: Factor): readonly Factor[] {
+  const isKnown = factor.parts.some(({ value }) => value !== null)
+  if (isKnown && factor.name !== 'load-balance') return factor.parts.flatMap(lostIn)
+  return isLoss(factor) ? [factor] : []
 }
 
 /** Returns a line for each reason why factors of a known one are not known. */

@@ -86,11 +86,19 @@ export function factor(
 
 /** Why the time of waiting for storage is not known. */
 export const WITHOUT_STORAGE =
-  'neither io_full nor iodelay was read, so that activity includes storage'
+  'waits for storage were not measured (io_full, iodelay) and count as idle time'
 
 /** Returns a factor that cannot be computed. @param missing the reason */
 export function missingFactor(name: FactorName, missing: string): Factor {
   return { name, value: null, missing, least: null, parts: [] }
+}
+
+/** The value of a factor to which nothing was lost. */
+const NOTHING_LOST = '1.00'
+
+/** Reports whether time was lost to a factor, in the two digits that people see. */
+export function isLoss({ value }: Factor): boolean {
+  return value !== null && factorText(value) !== NOTHING_LOST
 }
 
 /** Returns a factor and all factors of which it is the product, each before its own. */

@@ -1,4 +1,4 @@
-import { FACTORS, type Factor, factorText } from './factor.ts'
+import { FACTORS, type Factor, factorText, isLoss } from './factor.ts'
 
 /** A factor as the page shows it. */
 export interface ShownFactor {
@@ -14,8 +14,6 @@ export interface ShownFactor {
   readonly text: string
 }
 
-/** The value of a factor to which nothing was lost. */
-const NOTHING_LOST = '1.00'
 /** The least distance from the least value that is shown. */
 const SHOWN_DISTANCE = 0.05
 
@@ -23,8 +21,7 @@ const SHOWN_DISTANCE = 0.05
 export function shownFactors(root: Factor, depth = 0): readonly ShownFactor[] {
   const { name, value, missing, parts } = root
   const text = value === null ? `not known: ${missing}` : valueText(root)
-  const isLoss = value !== null && factorText(value) !== NOTHING_LOST
-  const loss = isLoss ? FACTORS[name].loss : null
+  const loss = isLoss(root) ? FACTORS[name].loss : null
   return [
     { ...FACTORS[name], loss, depth, value, text },
     ...parts.flatMap((part) => shownFactors(part, depth + 1)),

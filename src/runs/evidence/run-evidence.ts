@@ -193,6 +193,15 @@ function addThing(own: Growing, key: string, metric: string, thing: Thing): void
   if (!thing.isAmbiguous) section.things.push(thing)
 }
 
+/**
+ * Returns the seconds from the first row of some things to their last one; 0 if there are none. The
+ * rows of a pod can end later: a metric may write results after the end of the program.
+ */
+export function secondsSeen(things: readonly Pick<Thing, 'from' | 'to'>[]): number {
+  const from = things.reduce((least, one) => Math.min(least, one.from), Number.POSITIVE_INFINITY)
+  return things.reduce((most, { to }) => Math.max(most, to - from), 0)
+}
+
 /** Returns the last value of a column; null if none was read. */
 export function lastOf<Column extends string>(
   thing: Thing<Column>,
@@ -215,8 +224,8 @@ export function sumOf(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
 }
 
-/** Returns the name of a process or container for people: `lmp 100`, or `container app`. */
+/** Returns the name of a process or container for people: `lmp (PID 100)`, or `container app`. */
 export function nameOf({ program, pid, container }: Thing): string {
   if (program === null) return container === null ? '' : `container ${container}`
-  return pid === null ? program : `${program} ${pid}`
+  return pid === null ? program : `${program} (PID ${pid})`
 }

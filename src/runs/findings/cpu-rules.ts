@@ -12,6 +12,7 @@ import {
   lastOf,
   nameOf,
   type PodEvidence,
+  secondsSeen,
   sumOf,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
@@ -158,6 +159,9 @@ const SAMPLED = 'percent_wait'
 /** The name of a fact: the CPU time of the pod, compared with the limit of the whole pod. */
 const POD_USE = 'used of the limit of the whole pod'
 
+/** The name of a fact: the processors that the threads of the pod used or waited for. */
+const WANTED = 'processors that the pod could use'
+
 /** The name of a fact: the CPU time of the pod, in percent of that of the processors. */
 const OWN_USE = 'used of these processors by the pod'
 
@@ -182,6 +186,7 @@ const WAITING_FACTS = {
   [POD_USE]: 'percent',
   'processors allowed': 'cores',
   [OWN_USE]: 'percent',
+  [WANTED]: 'cores',
 } as const satisfies FactUnits
 
 /**
@@ -234,8 +239,8 @@ export const WAITING_FOR_CPU = defineRule({
       'Let the pod run on more processors, or start no more processes and threads than it has ' +
       'processors (mpirun -np, OMP_NUM_THREADS).',
     [OTHERS]:
-      'Request as many processors as the processes use (resources.requests.cpu), so that the ' +
-      'scheduler places fewer pods on the node.',
+      'Request as many processors as the pod could have used (resources.requests.cpu), so that ' +
+      'the scheduler places fewer pods on the node.',
   },
   plots: [plot(RUNNING_COUNTERS, 'run_delay'), plot(RUNNING_SAMPLES, 'percent_wait')],
 })
@@ -251,7 +256,10 @@ function reasonFor(worst: Affected<keyof typeof WAITING_FACTS>): string {
     case POD_ITSELF:
       return `${cause}: its threads used ${ownUse(worst)} on which they may run`
     case OTHERS:
-      return `${cause}: the pod used ${ownUse(worst)} on which it may run`
+      return (
+        `${cause}: the pod used ${ownUse(worst)} on which it may run, and could have used ` +
+        factIn(worst, WANTED)
+      )
     default:
       return facts.some(({ name }) => name === SAMPLED)
         ? 'did not run immediately, or had used up the CPU limit (the metric pressure shows which)'
@@ -311,23 +319,23 @@ interface Waiting {
 
 /**
  * Returns the findings about each process. If the processes of a program lost more together, one
- * after another, than each of them, there is one finding about all of them instead.
+ * after another, than each of them, or as much as each other, there is one finding about all of
+ * them instead.
  */
 function findWaits(pod: PodEvidence, waits: readonly Waiting[]): readonly WaitFinding[] {
+  const elapsed = secondsSeen(waits.map(({ thing }) => thing))
   const lostBy = waits.map((one) => {
-    return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), pod.elapsed) }
+    return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), elapsed) }
   })
   const programs = Map.groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
   const long = [...programs.values()]
-    .flatMap((own) => addInTurn(pod, own) ?? own.map(namedWait))
-    .filter(({ lost }) => isLong(pod, lost))
+    .flatMap((own) => addUp(own) ?? own.map(namedWait))
+    .filter(({ lost }) => isLong(lost, elapsed))
   if (long.length === 0) return []
   // The cause is that of the pod, so it is found once.
-  const why = causeOfWaiting(
-    pod,
-    long.some(({ isSampled }) => isSampled),
-  )
-  return long.map((one) => buildFinding(pod, one, why))
+  const isSampled = long.some((one) => one.isSampled)
+  const why = causeOfWaiting(pod, isSampled ? undefined : processorsWanted(waits, elapsed))
+  return long.map((one) => buildFinding(one, elapsed, why))
 }
 
 interface Wait extends Waiting {
@@ -343,31 +351,37 @@ function namedWait({ thing, ...wait }: Wait): NamedWait {
   return { ...wait, name: nameOf(thing) }
 }
 
+/** The part of the longest loss of a process from which others of its program are like it. */
+const ALIKE = 0.9
+
 /**
  * Adds up the waiting of the processes of a program that ran one after another; of those that ran
- * together, it is the mean. Returns undefined if one of them lost as much by itself.
+ * together, it is the mean. Returns undefined if one of them lost more by itself than the others.
  */
-function addInTurn(pod: PodEvidence, own: readonly Wait[]): NamedWait | undefined {
+function addUp(own: readonly Wait[]): NamedWait | undefined {
   const sum = (valueIn: (one: Wait) => number) => own.reduce((all, one) => all + valueIn(one), 0)
   const lives = sum(({ thing }) => thing.to - thing.from)
-  const together = Math.max(pod.elapsed > 0 ? lives / pod.elapsed : 1, 1)
-  const lost = Math.min(sum((one) => one.lost) / together, pod.elapsed)
-  if (own.some((one) => lost <= one.lost)) return undefined
+  const elapsed = secondsSeen(own.map(({ thing }) => thing))
+  const together = Math.max(elapsed > 0 ? lives / elapsed : 1, 1)
+  const longest = own.reduce((most, one) => Math.max(most, one.lost), 0)
+  const lost = Math.max(Math.min(sum((one) => one.lost) / together, elapsed), longest)
+  const areAlike = own.every((one) => one.lost >= ALIKE * longest)
+  if (own.length === 1 || (lost === longest && !areAlike)) return undefined
   const name = `${own[0]?.thing.program ?? '?'} (${own.length} processes)`
   const isSampled = own.some((one) => one.isSampled)
   return { name, lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran), isSampled }
 }
 
-function isLong(pod: PodEvidence, lost: number): boolean {
-  return percentOf(lost, pod.elapsed) >= WAITING_FOR_CPU.threshold.value && lost >= MIN_SECONDS
+function isLong(lost: number, elapsed: number): boolean {
+  return percentOf(lost, elapsed) >= WAITING_FOR_CPU.threshold.value && lost >= MIN_SECONDS
 }
 
 function buildFinding(
-  pod: PodEvidence,
   { name, lost, waited, ran, isSampled }: NamedWait,
+  elapsed: number,
   { cause, facts }: ReturnType<typeof causeOfWaiting>,
 ): WaitFinding {
-  const part = percentOf(lost, pod.elapsed)
+  const part = percentOf(lost, elapsed)
   return {
     things: [name],
     lost,
@@ -382,15 +396,27 @@ function buildFinding(
   }
 }
 
-/** Returns why the threads of a pod waited, as far as it is known, and the numbers that show it. */
-function causeOfWaiting(pod: PodEvidence, isSampled: boolean) {
+/** Returns the processors that the threads of a pod used or waited for, on average. */
+function processorsWanted(waits: readonly Waiting[], elapsed: number): number {
+  return waits.reduce((sum, { waited, ran }) => sum + waited + ran, 0) / elapsed
+}
+
+/**
+ * Returns why the threads of a pod waited, as far as it is known, and the numbers that show it.
+ *
+ * @param wanted undefined if the numbers come from the rows of perf-sysstat
+ */
+function causeOfWaiting(pod: PodEvidence, wanted: number | undefined) {
   const use = podUse(pod)
   const limit = { [POD_LIMIT]: pod.podLimits?.cpu ?? null, [POD_USE]: use }
   if (use !== null && use >= LIMIT_USED) return { cause: POD_USED_UP, facts: limit }
-  const processors = isSampled ? undefined : processorUse(pod)
+  const processors = wanted === undefined ? undefined : processorUse(pod)
   if (processors === undefined) return { facts: limit }
   const { allowed, used, cause } = processors
-  return { cause, facts: { ...limit, 'processors allowed': allowed, [OWN_USE]: used } }
+  return {
+    cause,
+    facts: { ...limit, 'processors allowed': allowed, [OWN_USE]: used, [WANTED]: wanted ?? null },
+  }
 }
 
 /**

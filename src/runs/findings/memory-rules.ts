@@ -288,8 +288,8 @@ export const SWAPPING = defineRule({
   find: perPod((pod) => [findFaults(pod)]),
   sentence: (worst) =>
     `had major page faults at a rate of ${factIn(worst, 'major page faults')}: it read memory ` +
-    'from storage, for example from swap space or from files that no longer fit into memory ' +
-    `(${thingsOf(worst)})`,
+    'from storage, for example from swap space or from files that no longer fit into memory: ' +
+    `${thingsOf(worst)}`,
   facts: FAULT_FACTS,
   reads: [PROCESS, PLACEMENT, ...STORAGE_READS],
   isHindrance: true,

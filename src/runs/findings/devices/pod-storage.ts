@@ -28,7 +28,7 @@ export interface ProcessDelay {
  * their delays. If they ran together, the sum is divided by the number that ran at the same time on
  * average; the result is at least the longest delay.
  *
- * @param elapsed the seconds for which the pod was observed
+ * @param elapsed the seconds for which its processes were observed
  */
 export function podDelay(delays: readonly ProcessDelay[], elapsed: number): number {
   const waiting = delays.filter(({ seconds }) => seconds > 0)

@@ -7,7 +7,7 @@ import {
   type Thing,
   type ThingOf,
 } from '../../evidence/evidence.ts'
-import { growthOf, nameOf, type PodEvidence } from '../../evidence/run-evidence.ts'
+import { growthOf, nameOf, type PodEvidence, secondsSeen } from '../../evidence/run-evidence.ts'
 import { PERF_SYSSTAT } from '../../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../../metrics/pressure/metric.ts'
 import { perPod } from '../../rules/per-pod.ts'
@@ -149,13 +149,14 @@ function delayed(pod: PodEvidence): Wait | undefined {
   const waiting = known.filter(({ seconds }) => seconds > 0).sort((a, b) => b.seconds - a.seconds)
   const sum = waiting.reduce((all, { seconds }) => all + seconds, 0)
   const lives = waiting.map(({ thing, seconds }) => ({ seconds, life: thing.to - thing.from }))
-  const lost = podDelay(lives, pod.elapsed)
+  const elapsed = secondsSeen(known.map(({ thing }) => thing))
+  const lost = podDelay(lives, elapsed)
   const bytes = waiting.reduce((all, { thing }) => all + bytesOf(thing), 0)
   return {
     things: waiting.map(({ thing }) => nameOf(thing)),
     lost,
     facts: listFacts(FACTS, {
-      'time waiting': percentOf(lost, pod.elapsed),
+      'time waiting': percentOf(lost, elapsed),
       'block I/O delay, summed over processes': sum,
       'read and written': bytes,
     }),

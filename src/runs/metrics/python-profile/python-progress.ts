@@ -74,7 +74,7 @@ function affectedBy({ waiting, late, longestGap }: StuckPython): readonly Affect
 }
 
 function nameOf({ program, pid }: PythonProcess): string {
-  return `${program ?? 'process'} ${pid}`
+  return `${program ?? 'process'} (PID ${pid})`
 }
 
 function hasFailed(pod: PodEvidence): boolean {

@@ -104,7 +104,7 @@ t.test('mpi-trace alone knows how long the ranks waited for processors', async (
   const [alone, together] = [valuesOf(well('mpi-trace')), valuesOf(well('mpi-trace', 'vitals'))]
   t.strictSame(alone, together)
   t.match(alone, { 'load-balance': 0.996, communication: 0.961, platform: 0.945 })
-  t.match(missingIn(well('mpi-trace')), [/^storage: neither io_full nor iodelay was read/])
+  t.match(missingIn(well('mpi-trace')), [/^storage: waits for storage were not measured /])
 })
 
 t.test('the CPU time before MPI_Init is no work after it', async (t) => {
@@ -138,7 +138,7 @@ t.test('without mpi-trace, the processors are the basis', async (t) => {
   const { basis, pods, processes } = efficiencyOf(run)
   t.strictSame([basis, pods.length, processes.length], ['processors', 2, 0])
   t.match(valuesOf(run), { platform: 0.164, activity: 0.907, efficiency: 0.148 })
-  t.match(missingIn(run), [/^storage: neither io_full nor iodelay was read/])
+  t.match(missingIn(run), [/^storage: waits for storage were not measured /])
   for (const { shares } of pods) {
     const sum = Number(shares?.computing) + Number(shares?.waiting) + Number(shares?.idle)
     t.ok(Math.abs(sum - 1) < 1e-9, 'the parts of the time of a pod')

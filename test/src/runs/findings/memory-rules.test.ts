@@ -23,8 +23,8 @@ t.test('of several processes with remote memory, the worst has the numbers', asy
   })
   const rows = podRows('0', remote(0.21), { others: [remote(0.95)] })
   const [finding] = findIn(rows).findings
-  t.match(finding?.sentence, /^Pod 0 has 95 % of the memory of lmp 101 on NUMA nodes/)
-  t.match(finding?.sentence, / The same is true to a lesser extent of lmp 100\.$/)
+  t.match(finding?.sentence, /^Pod 0 has 95 % of the memory of lmp \(PID 101\) on NUMA nodes/)
+  t.match(finding?.sentence, / The same is true to a lesser extent of lmp \(PID 100\)\.$/)
 })
 
 t.test('the limit is the reason for a kill only if it was reached', async (t) => {

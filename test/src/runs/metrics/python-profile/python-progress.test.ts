@@ -45,10 +45,10 @@ t.test('the finding names the ranks that wait, and the line of the late one', as
       'Pod 3 has not come: it waits in load_batch (data.py:41).',
   )
   t.strictSame(finding?.pods.map(({ pod, things, lost }) => [pod, things, lost]).sort(), [
-    ['0', ['train.py 70'], 130],
-    ['1', ['train.py 70'], 120],
-    ['2', ['train.py 70'], 130],
-    ['3', ['train.py 70'], null],
+    ['0', ['train.py (PID 70)'], 130],
+    ['1', ['train.py (PID 70)'], 120],
+    ['2', ['train.py (PID 70)'], 130],
+    ['3', ['train.py (PID 70)'], null],
   ])
 })
 

@@ -58,7 +58,10 @@ t.test('each pod that is held up gets its finding and no other', async (t) => {
     'waiting-for-storage 4',
   ])
   const crowded = found.findings.find(({ rule }) => rule === 'pinned-to-same-core')
-  t.match(crowded?.sentence, /perl \d+, perl \d+ may only run on the same 1 processor\./)
+  t.match(
+    crowded?.sentence,
+    /perl \(PID \d+\), perl \(PID \d+\) may only run on the same 1 processor\./,
+  )
   t.ok(Math.abs((crowded?.secondsLost ?? 0) - 9.9) < 1, `${crowded?.secondsLost} s lost`)
 })
 

@@ -25,7 +25,7 @@ t.test('the first screen has the sentence, the factors and the findings', async 
   )
   t.match(
     await page.textContent('#advice'),
-    /^What to do: Request as many processors as the processes use /,
+    /^What to do: Request as many processors as the pod could have used /,
   )
   const table = page.getByRole('table', { name: /^A factor is / })
   const names = await table.getByRole('rowheader').allInnerTexts()
