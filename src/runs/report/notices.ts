@@ -113,12 +113,12 @@ function downsampled({ width }: Grid): string {
   return `${plots} and shows the minimum and the maximum. The table uses all samples.`
 }
 
-/** Returns a notice about the CPU time of processes that started and ended between two samples. */
+/** Returns a notice about the CPU time that no sample of a process shows. */
 function unseenIn(groups: readonly Group[]): string | undefined {
   const unseen = groups.reduce((sum, { totals }) => sum + (totals?.unseenSeconds ?? 0), 0)
   if (unseen < 0.5) return undefined
   const missing = `${unseen.toFixed(1)} CPU seconds are missing from the table rows and plot lines`
-  return `${missing}: they were used by processes that started and ended between two samples.`
+  return `${missing}: processes used them after their last samples, or had no sample.`
 }
 
 /** Returns the notices about rows that are not shown as the log describes them. */

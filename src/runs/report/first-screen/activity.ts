@@ -217,7 +217,7 @@ function processStates(split: SplitTimes, inMpi: number, isCounted: boolean) {
     computing: split.computing,
     mpi: inMpi - delayedInMpi,
     waiting: isCounted ? split.delayed + delayedInMpi : null,
-    storage: split.storage ?? 0,
+    storage: split.storage,
     idle: split.idle ?? 0,
   }
 }

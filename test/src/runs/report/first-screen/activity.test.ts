@@ -92,6 +92,14 @@ t.test('with vitals, the waiting for a processor is separated from MPI', async (
     }
 })
 
+t.test('the waiting of a process for storage is not 0 if it was not read', async (t) => {
+  const names = ['mpi-trace', 'vitals'].map((metric) => `verdict/healthy/healthy-0.${metric}`)
+  const { lines } = activityOf(...names)
+  const state = STATES.indexOf('storage')
+  for (const { percents, means } of lines)
+    t.strictSame([means[state], ...new Set(percents[state])], [null, null])
+})
+
 t.test('a process of MPI waits for storage as in the efficiency', async (t) => {
   const run = newRun(DESCRIPTIONS)
   const traced = { mpi_size: 2, job: 'a', wait_outside: 0, wait_in_mpi: 0, asleep_outside: 0.7 }
