@@ -100,12 +100,12 @@ t.test('the receiver gets the values of the pod, and finally the summary', optio
   const [whole, ...rest] = summaryOf(watching.log())
   const sh = rest.find(({ program }) => program === 'sh')
   const program = { 'process.executable.name': 'sh', 'k8s.container.name': 'app' }
-  const rank = { 'ridealong.pod.index': '3' }
+  const index = { 'ridealong.pod.index': '3' }
   t.match(last(points, 'process.cpu.time', program), {
     unit: 's',
     kind: 'counter',
     value: sh?.cpu_seconds,
-    attributes: { ...program, ...rank },
+    attributes: { ...program, ...index },
     resource: RESOURCE,
   })
   const written = { ...program, 'disk.io.direction': 'write' }

@@ -16,11 +16,11 @@ const options = { skip: skip || withoutPrometheus, timeout: 300_000 }
 /** The configuration of Prometheus in the documentation. */
 const [, CONFIGURATION = ''] = /^```yaml\n(otlp:\n.*?)^```$/ms.exec(textOf('docs/live.md')) ?? []
 
-const RANKS = ['0', '1'] as const
+const INDEXES = ['0', '1'] as const
 const METRICS = ['perf-sysstat', 'pressure'] as const
 
-/** Starts the observers of a rank, which uses a core for a part of the time. */
-async function startRank(pod: Pod, rank: string, endpoint: string) {
+/** Starts the observers of a pod, which uses a core for a part of the time. */
+async function startPod(pod: Pod, index: string, endpoint: string) {
   // A push may take as long as the interval, and an answer a second on a busy machine.
   const catalog = exporting(await loadCatalog({}), { endpoint, interval: 3 })
   const exported = variablesOf(METRICS, catalog)
@@ -30,8 +30,8 @@ async function startRank(pod: Pod, rank: string, endpoint: string) {
       RIDEALONG_OPTION_RATE: '0.5',
       RIDEALONG_OWNER: 'Job/lammps',
       POD_NAMESPACE: 'hpc',
-      POD_NAME: `lammps-${rank}-abcde`,
-      JOB_COMPLETION_INDEX: rank,
+      POD_NAME: `lammps-${index}-abcde`,
+      JOB_COMPLETION_INDEX: index,
       ...exported.get(metric),
     }),
   )
@@ -44,13 +44,13 @@ async function startRank(pod: Pod, rank: string, endpoint: string) {
 const COUNTER = 'process_cpu_time_seconds_total{job="hpc/lammps"}'
 const CPU = `sum by (ridealong_pod_index) (max_over_time(${COUNTER}[1h]))`
 
-async function ranksIn({ query }: Prometheus): Promise<readonly string[]> {
+async function indexesIn({ query }: Prometheus): Promise<readonly string[]> {
   return (await query(CPU)).map(({ metric }) => metric.ridealong_pod_index ?? '').sort()
 }
 
-async function cpuIn({ query }: Prometheus, rank: string): Promise<number> {
+async function cpuIn({ query }: Prometheus, index: string): Promise<number> {
   const samples = await query(CPU)
-  return samples.find(({ metric }) => metric.ridealong_pod_index === rank)?.value ?? 0
+  return samples.find(({ metric }) => metric.ridealong_pod_index === index)?.value ?? 0
 }
 
 /** The CPU seconds in the summary of perf-sysstat. */
@@ -64,26 +64,26 @@ t.test(
   options,
   async (t) => {
     const prometheus = await startPrometheus(t, CONFIGURATION)
-    const ranks = await Promise.all(
-      RANKS.map(async (rank) => startRank(await podOf(t), rank, prometheus.endpoint)),
+    const pods = await Promise.all(
+      INDEXES.map(async (index) => startPod(await podOf(t), index, prometheus.endpoint)),
     )
-    await until('both ranks are there', async () => (await ranksIn(prometheus)).length === 2)
-    t.strictSame(await ranksIn(prometheus), [...RANKS])
+    await until('both pods are there', async () => (await indexesIn(prometheus)).length === 2)
+    t.strictSame(await indexesIn(prometheus), [...INDEXES])
     // Their counters must be large compared with the resolution of a clock tick.
-    await until('each rank has used two seconds', async () => {
-      const used = await Promise.all(RANKS.map((rank) => cpuIn(prometheus, rank)))
+    await until('each pod has used two seconds', async () => {
+      const used = await Promise.all(INDEXES.map((index) => cpuIn(prometheus, index)))
       return Math.min(...used) > 2
     })
-    for (const running of ranks.flat()) running.signal('SIGTERM')
-    for (const running of ranks.flat()) t.equal(await running.ended, 0, running.log())
-    for (const [at, rank] of RANKS.entries()) {
-      const logged = cpuOf(ranks[at] ?? [])
+    for (const running of pods.flat()) running.signal('SIGTERM')
+    for (const running of pods.flat()) t.equal(await running.ended, 0, running.log())
+    for (const [at, index] of INDEXES.entries()) {
+      const logged = cpuOf(pods[at] ?? [])
       const isNear = (found: number) => Math.abs(found - logged) <= 0.03 * logged
       // On a busy machine, an observer may end before Prometheus has stored its last push.
-      await until('the last push is stored', async () => isNear(await cpuIn(prometheus, rank)))
-      const found = await cpuIn(prometheus, rank)
+      await until('the last push is stored', async () => isNear(await cpuIn(prometheus, index)))
+      const found = await cpuIn(prometheus, index)
       t.ok(logged > 2, `${logged} s`)
-      t.ok(isNear(found), `rank ${rank}: ${found} s, not ${logged} s`)
+      t.ok(isNear(found), `pod ${index}: ${found} s, not ${logged} s`)
     }
     const [sample] = await prometheus.query('process_memory_usage_bytes{ridealong_pod_index="1"}')
     t.match(sample?.metric, {
@@ -102,7 +102,7 @@ t.test(
 /** Evaluates the expressions of the dashboard and of the documentation. */
 async function checkExpressions(t: Test, { query }: Prometheus): Promise<void> {
   for (const { title, expression } of panelsOf('perf-sysstat', 'hpc/lammps')) {
-    t.strictSame(ranksOf(await query(expression)), [...RANKS], title)
+    t.strictSame(indexesOf(await query(expression)), [...INDEXES], title)
   }
   for (const metric of ['pressure', 'network']) {
     const others = panelsOf(metric, 'hpc/lammps')
@@ -116,7 +116,7 @@ async function checkExpressions(t: Test, { query }: Prometheus): Promise<void> {
   }
 }
 
-const ranksOf = (samples: readonly { readonly metric: Readonly<Record<string, string>> }[]) =>
+const indexesOf = (samples: readonly { readonly metric: Readonly<Record<string, string>> }[]) =>
   [...new Set(samples.map(({ metric }) => metric.ridealong_pod_index))].sort()
 
 /** The expressions in the documentation. */
