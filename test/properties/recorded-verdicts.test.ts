@@ -112,6 +112,12 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     'Took 30.4 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits ' +
     'in MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a ' +
     `system call. The efficiency is not known: the job made no progress. ${NOT_STORAGE}`,
+  hanging:
+    'Took at least 21.4 s on 2 MPI ranks in 1 pod; it makes no progress, and its end is not ' +
+    'known. Since 5 s after the start, MPI rank 0 waits in MPI_Allreduce number 268 on ' +
+    'MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system call. The efficiency is not ' +
+    'known: the job made no progress. Not looked at: storage, how the containers ended (the ' +
+    'output of collect says it).',
   crash:
     'Took 12.5 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
     'code 139 (SIGSEGV), about 12 s after the first sample. Efficiency 0.90: the work was even ' +
@@ -171,6 +177,43 @@ t.test('of two pods that failed in the same second, none is the first', async (t
     / sample\. Pod 0 failed in the same second: container app ended with exit code 7\.$/,
   )
   t.match(failed?.advice, /each of these containers/)
+})
+
+t.test('a job that makes no progress failed only if its end says so', async (t) => {
+  const verdictOf = (folder: string, ends: object) => assessRecorded(folder, /./, ends).verdict
+  t.match(
+    verdictOf('hang', {}),
+    /^Took 30\.4 s on 2 MPI ranks in 1 pod and did not finish\. Since /,
+  )
+  const { kind, completion } = assessRecorded('hanging')
+  t.strictSame([kind, completion.state], ['partly-seen', 'unfinished'])
+  const logs = recordedLogs('hanging').filter(({ metric }) => metric === 'mpi-trace')
+  t.match(
+    assessRun(readRecorded(logs), 'so far').verdict,
+    / in 1 pod and makes no progress\. Since /,
+  )
+})
+
+t.test('a job that has ended need not be ended', async (t) => {
+  const adviceOf = (folder: string, ends = recordedEnds(folder)) => {
+    const { findings } = assessRecorded(folder, /./, ends).found
+    return findings.find(({ rule }) => rule === 'no-progress')?.advice
+  }
+  const goesOn = /its log, its stack, .* still uses its processors: end it\.$/
+  t.match(adviceOf('hanging'), goesOn)
+  t.match(
+    adviceOf('hanging', recordedEnds('hang')),
+    /: its log, and other findings .* same order\.$/,
+  )
+  for (const ends of [recordedEnds('hang'), {}])
+    t.match(adviceOf('hang', ends), /: its log, and other findings .* same order\.$/)
+})
+
+t.test('without progress, there is one reason why the efficiency is not known', async (t) => {
+  for (const folder of ['hang', 'hanging']) {
+    const { document } = numbersOf(folder)
+    t.equal(document.efficiency.factors[0]?.missing, 'the job made no progress')
+  }
 })
 
 t.test('an area that an unknown library may use in some pod was not looked at', async (t) => {

@@ -69,8 +69,17 @@ export const EFFICIENCY_READS: readonly SectionColumns[] = [
 /**
  * Computes the efficiency of a run: of the MPI job with the most time, if the calls of a job with
  * several processes were recorded, otherwise of the processors.
+ *
+ * @param isStuck whether processes of the run make no progress, so that it has no efficiency
  */
-export function runEfficiency(run: RunEvidence): Efficiency {
+export function runEfficiency(run: RunEvidence, isStuck: boolean): Efficiency {
+  const efficiency = recordedEfficiency(run)
+  const { root } = efficiency
+  if (!isStuck || root.value !== null) return efficiency
+  return { ...efficiency, root: missingFactor('efficiency', 'the job made no progress') }
+}
+
+function recordedEfficiency(run: RunEvidence): Efficiency {
   const jobs = run
     .view(mpiJobs)
     .filter(({ size }) => size > 1)

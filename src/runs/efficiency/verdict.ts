@@ -3,6 +3,7 @@ import { formatList } from '../../lib/format-list.ts'
 import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import type { Gap, LookedAt } from '../findings/looked-at.ts'
+import { isStuckAtEnd, NO_PROGRESS } from '../findings/no-progress-rule.ts'
 import { factText, podsText, podText } from '../rules/sentence.ts'
 import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
@@ -84,9 +85,16 @@ function hasFailed({ findings }: RunFacts): boolean {
 
 /** Returns how a run ended, if that is not as it should. */
 function endingOf(facts: RunFacts): string {
-  if (hasFailed(facts)) return ' and failed'
+  const { findings, completion, isCut = false } = facts
+  const isEnd = ({ rule, severity }: RunFinding) =>
+    severity === 'failure' && rule !== NO_PROGRESS.name
+  if (findings.some(isEnd)) return ' and failed'
+  if (isStuckAtEnd(findings))
+    return completion === null
+      ? ' and makes no progress'
+      : '; it makes no progress, and its end is not known'
   if (!isUnfinished(facts)) return ''
-  return facts.isCut === true ? '; its end is not known' : ' and did not finish'
+  return isCut ? '; its end is not known' : ' and did not finish'
 }
 
 /** Returns what was not looked at, although it may have held the run up. */
@@ -101,8 +109,10 @@ function gapText(gaps: readonly Gap[]): readonly string[] {
 }
 
 /** Returns how long a run took, and on how many MPI ranks or pods. */
-function lengthOf({ duration, pods, efficiency, span, isCut = false }: RunFacts): string {
-  const length = `${isCut ? 'at least ' : ''}${durationText(duration)}`
+function lengthOf(facts: RunFacts): string {
+  const { duration, pods, efficiency, span, findings, completion, isCut = false } = facts
+  const goesOn = completion !== null && isStuckAtEnd(findings)
+  const length = `${isCut || goesOn ? 'at least ' : ''}${durationText(duration)}`
   const time = duration > 0 ? lengthIn(length, span) : 'Ran'
   return `${time} on ${efficiency.basis === 'mpi' ? ranksText(efficiency) : podCount(pods)}`
 }
@@ -133,7 +143,7 @@ function efficiencyText(facts: RunFacts): string {
   const { efficiency, findings, isCut } = facts
   const { basis, root } = efficiency
   const { value, missing } = root
-  if (value === null) return `The efficiency is not known: ${missingText(missing, findings)}.`
+  if (value === null) return `The efficiency is not known: ${missing}.`
   const factors = leadingFactors(root)
   const isPartial = hasUnknownDelay(root)
   const isEnded = isUnfinished(facts) && isCut !== true
@@ -146,12 +156,6 @@ function efficiencyText(facts: RunFacts): string {
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`
-}
-
-/** Returns why the efficiency is not known, in a few words for people. */
-function missingText(missing: string | null, findings: readonly RunFinding[]): string {
-  const isStuck = findings.some(({ rule }) => rule === 'no-progress')
-  return isStuck ? 'the job made no progress' : `${missing}`
 }
 
 /** Says that nothing of what was looked at held a run up. */

@@ -166,15 +166,21 @@ function isAccountedFor({ lost, size = lost ?? undefined }: Affected, by: number
   return size === undefined || (by !== null && by >= MIN_EXPLAINED * size)
 }
 
-/** Makes the findings of a rule: one for each cause, separately about pods and about nodes. */
+/**
+ * Makes the findings of a rule: one for each cause and each group of processes without progress,
+ * separately about pods and about nodes.
+ */
 function findingsOf(
   rule: CheckedRule,
   affected: readonly Affected[],
   run: RunEvidence,
 ): RunFinding[] {
   const scopeOf = (pod: string) => (rule.isOfNode?.(run, pod) === true ? 'node' : 'pod')
-  const groups = Map.groupBy(affected, ({ pod, cause }) => `${scopeOf(pod)} ${cause ?? ''}`)
-  return [...groups.values()].map((own) => {
+  const groups = [...Map.groupBy(affected, ({ stuck }) => stuck).values()].flatMap((own) => {
+    const keyOf = ({ pod, cause }: Affected) => `${scopeOf(pod)} ${cause ?? ''}`
+    return [...Map.groupBy(own, keyOf).values()]
+  })
+  return groups.map((own) => {
     const [{ pod }] = own as [Affected]
     return buildFinding(rule, own, scopeOf(pod), run)
   })

@@ -1,7 +1,7 @@
 import type { RunEvidence } from '../evidence/run-evidence.ts'
 import { METRICS } from '../metrics/index.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits } from '../rules/rule.ts'
-import type { StuckFinder } from '../rules/stuck.ts'
+import { lastEnds, type StuckFinder } from '../rules/stuck.ts'
 
 /** How each metric shows that processes make no progress. */
 const FINDERS = METRICS.flatMap((metric): readonly StuckFinder[] =>
@@ -12,6 +12,16 @@ const FINDERS = METRICS.flatMap((metric): readonly StuckFinder[] =>
 const EXPLAINED = METRICS.flatMap((metric) =>
   'stuck' in metric && 'explains' in metric.stuck ? [metric.stuck.explains] : [],
 )
+
+/** The cause, if the processes of a finding have ended. */
+const ENDED = 'the job has ended'
+
+const LOOK = 'Look at the process that has not come: its log,'
+const COMPARE =
+  'and other findings about it. If processes wait for each other, compare the order of their ' +
+  'calls: blocking sends in a circle need MPI_Sendrecv or MPI_Isend, and all members of a ' +
+  'communicator must make its collective calls in the same order.'
+const END = 'A job that makes no progress still uses its processors: end it.'
 
 /** Processes that make no progress, because they wait for each other, or one does not come. */
 export const NO_PROGRESS = defineRule({
@@ -32,19 +42,29 @@ export const NO_PROGRESS = defineRule({
   facts: Object.assign({}, ...FINDERS.map(({ facts }) => facts)) as FactUnits,
   reads: FINDERS.flatMap(({ reads }) => reads),
   explains: [...EXPLAINED, EXPLAINS_IDLE],
-  advice:
-    'Look at the process that has not come: its log, its stack, and other findings about it. If ' +
-    'processes wait for each other, compare the order of their calls: blocking sends in a circle ' +
-    'need MPI_Sendrecv or MPI_Isend, and all members of a communicator must make its collective ' +
-    'calls in the same order. A job that makes no progress still uses its processors: end it.',
+  advice: `${LOOK} its stack, ${COMPARE} ${END}`,
+  adviceByCause: { [ENDED]: `${LOOK} ${COMPARE}` },
   plots: FINDERS.flatMap(({ plots = [] }) => plots),
 })
 
 function findStuck(run: RunEvidence): readonly Affected[] {
-  const groups = FINDERS.flatMap(({ find }) => find(run))
-  return groups.flatMap((stuck, place) => {
-    // Each group has a finding of its own.
-    const cause = String(place)
-    return stuck.pods.map((one) => ({ ...one, cause, stuck }))
+  return FINDERS.flatMap(({ find }) => find(run)).flatMap((stuck) => {
+    const pods = new Set(stuck.pods.map(({ pod }) => pod))
+    const hasEnded =
+      stuck.hasEnded === true ||
+      run.pods.every((one) => !pods.has(one.pod) || lastEnds(one).length > 0)
+    return stuck.pods.map((one) => ({ ...one, ...(hasEnded && { cause: ENDED }), stuck }))
   })
+}
+
+/** Reports whether processes of a run made no progress when its logs ended, and had not ended. */
+export function isStuckAtEnd(findings: readonly Finding[]): boolean {
+  return findings.some(({ rule, pods }) => {
+    return rule === NO_PROGRESS.name && pods.some(({ cause }) => cause !== ENDED)
+  })
+}
+
+interface Finding {
+  readonly rule: string
+  readonly pods: readonly Pick<Affected, 'cause'>[]
 }

@@ -79,7 +79,8 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   const { run, podOf, pods, logs, whole } = chosen
   const evidence = groupByPod(run.evidence, podOf)
   const found = findFindings(evidence, pods)
-  const efficiency = runEfficiency(evidence)
+  const isStuck = found.findings.some(({ rule }) => rule === 'no-progress')
+  const efficiency = runEfficiency(evidence, isStuck)
   const times = readTimes(run, logs, efficiency.basis === 'mpi' ? efficiency.seen : 0)
   const duration = secondsOf(times)
   const ends = { pods: readPodEnds(whole, podOf), logs }

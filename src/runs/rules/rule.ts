@@ -92,6 +92,8 @@ export interface StuckGroup {
    * which no process waits.
    */
   readonly pods: readonly Affected[]
+  /** Whether the rows say that the processes have ended. */
+  readonly hasEnded?: boolean
   /** Describes them at the end of a log. Returns one sentence or more. */
   readonly describe: () => string
   /** Describes them while they wait. Returns one sentence or more. */

@@ -85,6 +85,7 @@ function startGroup(stuck: StuckStart): StuckGroup {
 function callsGroup(stuck: StuckProcesses): StuckGroup {
   return {
     pods: affectedByCalls(stuck),
+    hasEnded: stuck.waiting.every(({ process }) => process.state !== 'running'),
     describe: () => describeStuck(stuck),
     describeNow: () => describeStuckNow(stuck),
     document: () => callsDocument(stuck),

@@ -136,8 +136,9 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
     joinLogs(pods, ({ evidence }) => evidence?.whole()),
     labels.podOf,
   )
-  const efficiency = runEfficiency(run)
   const { found, ...applied } = applyRules(run)
+  const isStuck = applied.findings.some(({ rule }) => rule === STUCK)
+  const efficiency = runEfficiency(run, isStuck)
   const findings = applied.findings.filter(isRecorded)
   const failures = failuresIn(findings, labels.nameOf)
   const length = lengthOf(pods, run, efficiency)
