@@ -120,8 +120,14 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     'output of collect says it).',
   crash:
     'Took 12.5 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
-    'code 139 (SIGSEGV), about 12 s after the first sample. Efficiency 0.90: the work was even ' +
-    `(load balance 1.00). ${NOT_STORAGE}`,
+    'code 139 (SIGSEGV), about 12 s after the first sample. MPI rank 1 ended first, without ' +
+    'MPI_Finalize, while MPI rank 0 waited in MPI_Allreduce number 540 on MPI_COMM_WORLD. ' +
+    `Efficiency 0.90: the work was even (load balance 1.00). ${NOT_STORAGE}`,
+  killed:
+    'Took at least 11.9 s on 2 MPI ranks in 2 pods and failed. Pod 1 failed: container app ended ' +
+    'with exit code 137 (SIGKILL), about 11 s after the first sample. Pod 0 failed in the same ' +
+    'second: container app ended with exit code 7. The efficiency is not known: the calls of MPI ' +
+    `rank 1 were recorded for only 9.11 s of the 11.9 s of the job. ${NOT_STORAGE}`,
   sampled:
     'Took 24 s on 2 MPI ranks. The efficiency is not known: mpi-trace has rows of only 1 of the ' +
     `2 processes of the MPI job, which has no identifier. ${NOT_STORAGE}`,
@@ -246,7 +252,10 @@ t.test('without the status of pods, only MPI_Finalize says that a job finished',
   const verdictOf = (folder: string, metrics: RegExp) => {
     return assessRecorded(folder, metrics, {}).verdict
   }
-  t.match(verdictOf('crash', /./), /did not finish\. MPI ranks 0-1 ended without MPI_Finalize/)
+  t.match(
+    verdictOf('crash', /./),
+    /did not finish\. MPI ranks 0-1 ended without MPI_Finalize, .* signal\. MPI rank 1 ended first/,
+  )
   t.match(verdictOf('crash', /vitals/), /, how the containers ended \(the output of collect/)
   t.notMatch(verdictOf('healthy', /./), /how the containers ended/)
   t.match(verdictOf('healthy', /vitals/), /how the containers ended/)

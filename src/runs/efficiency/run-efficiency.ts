@@ -100,7 +100,10 @@ function jobEfficiency(mpiJob: MpiJob, run: RunEvidence): Efficiency {
   )
   const times = processes.map((process) => timesOf(process, byName.get(process.pod)))
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
-  const seen = processes.reduce((most, one) => Math.max(most, one.open?.elapsed ?? 0), elapsed)
+  const seen = processes.reduce(
+    (most, { open, active }) => Math.max(most, open?.elapsed ?? 0, active),
+    elapsed,
+  )
   const why = whyUncounted(mpiJob) ?? whyIncomparable(processes, seen)
   return {
     basis: 'mpi',

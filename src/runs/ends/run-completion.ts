@@ -1,8 +1,6 @@
-import type { RunEvidence } from '../evidence/run-evidence.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import type { LogEntry } from '../log/entry.ts'
 import { END_MISSING } from '../log/run.ts'
-import { METRICS } from '../metrics/index.ts'
 import type { ProgramEnd } from '../rules/program-end.ts'
 import type { PodEnd } from './pod-ends.ts'
 
@@ -62,7 +60,7 @@ export const END_RULES = [
     find: ({ pods, programs, findings }) => {
       if (isRetried(pods)) return undefined
       const open = programs.find((one) => one.state === 'unfinished')
-      return open && joined(open.reason, failureIn(findings))
+      return open && joined(open.reason, failureIn(findings) ?? open.first ?? undefined)
     },
   },
   {
@@ -77,11 +75,6 @@ export const END_RULES = [
 
 const NOT_KNOWN =
   'Only the output of collect, or the calls of a program of MPI, say whether a run finished.'
-
-/** Returns what the metrics of a run say about the end of the program. */
-export function readProgramEnds(run: RunEvidence): readonly ProgramEnd[] {
-  return METRICS.flatMap((metric) => ('end' in metric ? (metric.end(run) ?? []) : []))
-}
 
 /** Returns whether a run came to its end. */
 export function readCompletion(facts: EndFacts): RunCompletion {

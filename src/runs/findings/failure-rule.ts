@@ -1,6 +1,7 @@
 import { capitalized } from '../../lib/capitalized.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
+import { readProgramEnds } from '../metrics/program-ends.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
 import { factIn, podsText, thingsOf } from '../rules/sentence.ts'
 import { describeEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
@@ -60,7 +61,7 @@ export const CONTAINER_FAILED = defineRule({
     source: 'the status of the pod (core/v1 ContainerStateTerminated)',
   },
   canFind: ({ ended }) => ended !== null,
-  find: ({ pods }) => findFailed(pods),
+  find: (run) => withFirstEnd(findFailed(run.pods), run),
   uncheckedIn: podsWithoutStatus,
   isWholeText: true,
   sentence: (_, pods) => describeFailures(pods),
@@ -91,6 +92,7 @@ function describeFailures(pods: readonly Affected<FactName>[]): string {
     ...named,
     ...(left === 0 ? [] : [`${left} more ${left === 1 ? 'pod' : 'pods'} failed.`]),
     ...pods.flatMap((one) => (hasFact(one, LATER) ? [laterText(one)] : [])),
+    ...pods.flatMap(({ before }) => before ?? []),
   ].join(' ')
 }
 
@@ -161,6 +163,18 @@ function findFailed(pods: readonly PodEvidence[]): readonly Affected<FactName>[]
     ...leading.map((one, index) => describe(one, cause, index === 0 ? later : 0)),
     ...after.map(describeLater),
   ]
+}
+
+/** Adds to the first failure which process ended before its container did. */
+function withFirstEnd(
+  [first, ...others]: readonly Affected<FactName>[],
+  run: RunEvidence,
+): readonly Affected<FactName>[] {
+  if (first === undefined) return []
+  const [before] = readProgramEnds(run).flatMap((end) => {
+    return end.state === 'unfinished' && end.first !== null ? [end.first] : []
+  })
+  return [before === undefined ? first : { ...first, before }, ...others]
 }
 
 /** Returns the first failure of each pod. */

@@ -2,15 +2,11 @@ import { maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type RunSpan, type VerdictKind, verdict, verdictKind } from '../efficiency/verdict.ts'
 import { groupLogs, type PodEnd, readPodEnd } from '../ends/pod-ends.ts'
-import {
-  cutLogs,
-  type RunCompletion,
-  readCompletion,
-  readProgramEnds,
-} from '../ends/run-completion.ts'
+import { cutLogs, type RunCompletion, readCompletion } from '../ends/run-completion.ts'
 import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../findings/looked-at.ts'
+import { readProgramEnds } from '../metrics/program-ends.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct } from './groups.ts'

@@ -5,4 +5,6 @@ export type ProgramEnd =
       readonly state: 'unfinished'
       /** What is missing, in a sentence. */
       readonly reason: string
+      /** Which process ended first, in a sentence; null if that is not known. */
+      readonly first: string | null
     }

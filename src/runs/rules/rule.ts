@@ -74,6 +74,8 @@ export interface PodFinding<FactName extends string = string> {
   readonly waitedFor?: WaitedFor
   /** How the container ended, if the rule is about its end. */
   readonly ended?: EndedContainer
+  /** Which process of the program ended before, in a sentence, if the rule is about an end. */
+  readonly before?: string
   /** The processes that make no progress, if the rule is about them. */
   readonly stuck?: StuckGroup
   /** The numbers. The first one was compared with the threshold. */

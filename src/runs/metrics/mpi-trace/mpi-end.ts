@@ -1,8 +1,11 @@
+import { minimum } from '../../../lib/statistics.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
 import type { ProgramEnd } from '../../rules/program-end.ts'
-import { mpiJobs, ranksText } from './mpi-job.ts'
+import { type JobProcess, type MpiJob, mpiJobs, ranksText } from './mpi-job.ts'
 import { MPI_STORE } from './store.ts'
+import { callText } from './stuck-text.ts'
+import { waitingThreads } from './waiting-processes.ts'
 
 /** What processes did that returned from MPI_Init and have not called MPI_Finalize. */
 const WITHOUT_FINALIZE: Readonly<Record<string, string>> = {
@@ -23,13 +26,42 @@ export function mpiEnd(run: RunEvidence): ProgramEnd | undefined {
   if (first !== undefined) {
     const same = open.filter(({ state }) => state === first.state)
     const what = WITHOUT_FINALIZE[first.state ?? ''] ?? 'did not call MPI_Finalize'
-    return { state: 'unfinished', reason: `${ranksText(same)} ${what}.` }
+    const reason = `${ranksText(same)} ${what}.`
+    return { state: 'unfinished', reason, first: firstEnd(run.view(mpiJobs)) }
   }
   const { starting } = storeOf(run.stores, MPI_STORE)
   const begun = [...starting.values()].filter(({ call }) => call !== null).length
   if (begun > 0) {
     const count = begun === 1 ? 'One process' : `${begun} processes`
-    return { state: 'unfinished', reason: `${count} had not returned from MPI_Init.` }
+    const reason = `${count} had not returned from MPI_Init.`
+    return { state: 'unfinished', reason, first: null }
   }
   return processes.length === 0 ? undefined : { state: 'finished' }
+}
+
+/** Returns which processes of a job ended while others waited in a call of MPI, in a sentence. */
+function firstEnd(jobs: readonly MpiJob[]): string | null {
+  for (const { processes } of jobs) {
+    const ended = processes.filter(isLost)
+    const at = minimum(ended.map(({ endedAt }) => endedAt))
+    const first = ended.filter(({ endedAt }) => endedAt === at)
+    const waiting = at === null ? [] : processes.filter((one) => (one.open?.at ?? 0) >= at)
+    const groups = [...Map.groupBy(waiting.flatMap(waitingThread), callText)]
+    const [largest] = groups.sort(([, a], [, b]) => b.length - a.length)
+    if (largest === undefined) continue
+    const [call, own] = largest
+    const [who, others] = [first, own.map(({ process }) => process)].map(ranksText)
+    return `${who} ended first, without MPI_Finalize, while ${others} waited in ${call}.`
+  }
+  return null
+}
+
+/** Reports whether a process ended without MPI_Finalize. */
+function isLost({ state, endedAt }: JobProcess): boolean {
+  return endedAt !== null && state !== 'finalized'
+}
+
+function waitingThread(process: JobProcess) {
+  const [thread] = waitingThreads(process.open)
+  return thread === undefined ? [] : [{ process, thread }]
 }

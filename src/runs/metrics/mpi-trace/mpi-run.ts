@@ -245,6 +245,7 @@ function newProcess(sample: Sample): MpiProcess {
     communicators: [],
     blocks: new Map(),
     open: null,
+    active: 0,
     begun: new Map(),
   }
 }

@@ -12,6 +12,8 @@ export interface BegunCollectives {
 export interface ObservedCalls {
   /** The calls in which the process was at the last timepoint; null if there are no such rows. */
   open: OpenCalls | null
+  /** When it last began or ended a call that a row shows, in seconds since MPI_Init. */
+  active: number
   /** The communicators with the numbers of collective calls that the process has begun, by name. */
   readonly begun: Map<string, BegunCollectives>
 }
@@ -66,10 +68,11 @@ export interface OpenThread {
 
 /**
  * Adds a row of the section `open`: a thread of a process. The rows of a timepoint replace those
- * before. The rows that a process has after its end change nothing, because it may have been killed
- * in the call in which the rows before show it.
+ * before. The rows that a process has after its end only say when its last call began, because it
+ * may have been killed in the call in which the rows before show it.
  */
 export function addOpenCall(process: ObservedCalls, sample: Sample): void {
+  process.active = Math.max(process.active, countIn(sample.since))
   if (sample.process_state === 'ended' && process.open !== null) return
   if (process.open?.timepoint !== sample.timepoint)
     process.open = newTimepoint(process.open, sample)

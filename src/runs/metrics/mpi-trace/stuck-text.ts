@@ -40,7 +40,7 @@ function waitsText(waiting: readonly WaitingProcess[]): string {
 }
 
 /** Returns the name of a call, with its number and communicator, or with its peer. */
-function callText({ thread }: WaitingProcess): string {
+export function callText({ thread }: Pick<WaitingProcess, 'thread'>): string {
   const { call, number, communicator, peer, transfer } = thread
   const where = communicator === 'world' ? 'MPI_COMM_WORLD' : `the communicator ${communicator}`
   if (number !== null) return `${call} number ${number.toLocaleString('en')} on ${where}`

@@ -125,10 +125,15 @@ function waitingIn(process: JobProcess, latest: number): WaitingProcess | undefi
   if (open === null || (state !== 'running' && state !== 'lost')) return undefined
   if (wasBefore(open.at, open.interval, latest)) return undefined
   if (open.threads.some(({ samples }) => samples < MIN_SAMPLES)) return undefined
-  const threads = open.threads.flatMap(waitingThread)
+  const threads = waitingThreads(open)
   const [thread] = threads
   if (thread === undefined) return undefined
   return { process, open, thread, threads, waited: open.elapsed - thread.since }
+}
+
+/** Returns the threads that are in calls that return only when other processes make theirs. */
+export function waitingThreads(open: OpenCalls | null): readonly WaitingThread[] {
+  return (open?.threads ?? []).flatMap(waitingThread)
 }
 
 function waitingThread(thread: OpenThread): readonly WaitingThread[] {

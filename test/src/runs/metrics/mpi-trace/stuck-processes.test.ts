@@ -38,7 +38,7 @@ function processOf(rank: number, thread: OpenThread, facts: Facts = {}): JobProc
   return {
     ...{ source: 'log', pod: String(rank), program: 'app', pid: 10 + rank, rank, size, job: '7' },
     ...{ library: null, state, endedAt, elapsed: 100, seconds: 1, calls: 9, bytes: 0, rows: [] },
-    ...{ waits: null, asleep: null, fastSeconds: null },
+    ...{ waits: null, asleep: null, fastSeconds: null, active: 0 },
     ...{ communicators: [], blocks: new Map() },
     open: {
       ...{ timepoint: 9, at, seconds: 100, elapsed, interval: 10, longestGap: 2 },
