@@ -118,6 +118,10 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     'MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system call. The efficiency is not ' +
     'known: the job made no progress. Not looked at: storage, how the containers ended (the ' +
     'output of collect says it).',
+  'crash-at-start':
+    'Ran on 1 pod and failed. Pod 0 failed: container app ended with exit code 139 (SIGSEGV), ' +
+    'about 2 s after the first sample. The efficiency is not known: no pod has rows of two ' +
+    `timepoints. ${NOT_STORAGE}`,
   crash:
     'Took 12.5 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
     'code 139 (SIGSEGV), about 12 s after the first sample. MPI rank 1 ended first, without ' +
@@ -220,6 +224,18 @@ t.test('without progress, there is one reason why the efficiency is not known', 
     const { document } = numbersOf(folder)
     t.equal(document.efficiency.factors[0]?.missing, 'the job made no progress')
   }
+})
+
+t.test('the note about a log without an end says how the container ended', async (t) => {
+  const noteOf = (ends: object) => {
+    const { notices } = reportModel(readRecorded(recordedLogs('killed'), ends), 'auto').page
+    return notices.find((text) => text.includes('its end is missing'))
+  }
+  t.match(
+    noteOf(recordedEnds('killed')),
+    / missing, although container app ended with exit code 137 \(SIGKILL\): the observer was killed/,
+  )
+  t.match(noteOf({}), / missing: the observer still ran, or the log was cut off\.$/)
 })
 
 t.test('an area that an unknown library may use in some pod was not looked at', async (t) => {

@@ -1,6 +1,10 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { nameFirst } from '../../core/text/name-first.ts'
+import { formatList } from '../../lib/format-list.ts'
 import { roundTo } from '../../lib/round.ts'
+import { describeEnd } from '../findings/signals.ts'
+import type { EndedContainer } from '../log/entry.ts'
+import { END_MISSING } from '../log/run.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import { podNotices } from './observed-pods.ts'
@@ -155,11 +159,23 @@ function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   const byCut = new Map<string, LogSource[]>()
   for (const source of sources) {
     const cuts = source.log?.cuts ?? []
-    const words = cuts.map((cut) => cut.replace(/^timepoint \d+ .*/, 'a timepoint is cut'))
+    const words = cuts.map((cut) => {
+      if (cut === END_MISSING) return endMissing(source.log?.ended ?? [])
+      return cut.replace(/^timepoint \d+ .*/, 'a timepoint is cut')
+    })
     const key = [...new Set(words)].join('; ')
     if (key !== '') byCut.set(key, [...(byCut.get(key) ?? []), source])
   }
   return [...byCut].map(([cut, cutSources]) => say(cutSources, `is incomplete: ${cut}`))
+}
+
+/** Says that the end of a log is missing, and if that is known, how the containers had ended. */
+function endMissing(all: readonly EndedContainer[]): string {
+  const ended = all.filter(({ restarted }) => !restarted)
+  if (ended.length === 0) return END_MISSING
+  const ends = ended.map((one) => `container ${one.container} ended with ${describeEnd(one)}`)
+  const reason = 'the observer was killed, too, or the log was cut off'
+  return `its end is missing, although ${formatList(ends, 'and')}: ${reason}`
 }
 
 /** Returns the notices that logs contain; logs with the same sentence share one notice. */
