@@ -184,7 +184,9 @@ function toldOf(sources: readonly LogSource[]): (string | undefined)[] {
   for (const source of sources)
     for (const sentence of source.log?.notices ?? [])
       bySentence.set(sentence, [...(bySentence.get(sentence) ?? []), source])
-  return [...bySentence].map(([sentence, told]) => `${namesOf(told)}: ${sentence}.`)
+  return [...bySentence].map(([sentence, told]) => {
+    return `${namesOf(told)}${told.length === 1 ? '' : ', each'}: ${sentence}.`
+  })
 }
 
 function say(sources: readonly LogSource[], what: string): string | undefined {
