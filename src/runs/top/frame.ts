@@ -151,6 +151,9 @@ function orderLine({ columns, view, all, lines, notices }: FrameFacts): FrameLin
     `sorted by ${sorted === undefined ? 'POD' : printable(titleWithUnit(sorted))}`,
     ...(view.isReversed ? ['reversed'] : []),
     ...(view.filter === '' ? [] : [`${lines.length} of ${all.length} lines match the filter`]),
+    ...(lines.some(({ state }) => state.is === 'ended')
+      ? ['ended pods have the values of their last interval']
+      : []),
   ].join(', ')
   const [first, ...others] = notices
   if (first === undefined) return [{ text: words }]

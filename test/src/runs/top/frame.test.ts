@@ -90,6 +90,14 @@ t.test('the table shows the first notice, and the help shows all notices', async
   t.match(help, /b-title % {2}m: the b/)
 })
 
+t.test('the values of ended pods are said to be those of their last interval', async (t) => {
+  const ended = LINES.map((line) => ({ ...line, state: { is: 'ended' } as const }))
+  const orderOf = (lines: typeof ended | typeof LINES) =>
+    textsOf(facts({ lines, all: lines, notices: [] }), 10, 90)[1]
+  t.equal(orderOf(LINES), 'sorted by a-title %')
+  t.equal(orderOf(ended), 'sorted by a-title %, ended pods have the values of their last interval')
+})
+
 t.test('the first alarm is above the table, and the help shows all alarms', async (t) => {
   const shown = textsOf(facts({ alarms: ALARMS }), 20, 80)
   t.match(shown.slice(1, 5), [
