@@ -91,6 +91,8 @@ async function installChart(t: Test) {
   const release = { cluster, name: NAME }
   await createNamespace(t, api, 'install-annotated')
   await createNamespace(t, api, 'install-quiet')
+  // Helm keeps the definition, with the labels of the release of an earlier test.
+  await kubectl(cluster, ['delete', DEFINITION, '--ignore-not-found'])
   await helm(release, 'install', [CHART, ...OWN_IMAGES])
   return { release, api, cluster }
 }
