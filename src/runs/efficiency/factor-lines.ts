@@ -39,7 +39,7 @@ function losses(root: Factor): readonly string[] {
 function lostIn(factor: Factor): readonly Factor[] {
   const isKnown = factor.parts.some(({ value }) => value !== null)
   if (isKnown && factor.name !== 'load-balance') return factor.parts.flatMap(lostIn)
-  return isLoss(factor) ? [factor] : []
+  return isLoss(factor) && FACTORS[factor.name].loss !== null ? [factor] : []
 }
 
 /** Returns a line for each reason why factors of a known one are not known. */

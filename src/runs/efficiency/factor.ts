@@ -85,8 +85,7 @@ export function factor(
 }
 
 /** Why the time of waiting for storage is not known. */
-export const WITHOUT_STORAGE =
-  'waits for storage were not measured (io_full, iodelay) and count as idle time'
+export const WITHOUT_STORAGE = 'waits for storage were not measured and count as idle time'
 
 /** Returns a factor that cannot be computed. @param missing the reason */
 export function missingFactor(name: FactorName, missing: string): Factor {

@@ -47,14 +47,18 @@ const ONE_SAMPLE = 'no pod has rows of two timepoints'
 const WITHOUT_TIME = 'the CPU time of the processes was not read (metric vitals or pressure)'
 const WITHOUT_DELAY = 'run_delay was not read (metric vitals or pressure)'
 
+/** Returns why the efficiency is missing. @param hasRows whether processes have rows */
+export function withoutTimes(hasRows: boolean): Factor {
+  return missingFactor('efficiency', hasRows ? ONE_SAMPLE : WITHOUT_TIME)
+}
+
 /**
  * Computes the efficiency of pods of which no MPI is known: the part of the time in which a thread
  * ran. It is the product of the platform, of storage, and of activity.
  *
- * @param pods those with rows of several timepoints
+ * @param pods those with rows of several timepoints, at least one
  */
 export function processorFactors(pods: readonly PodTimes[]): Factor {
-  if (pods.length === 0) return missingFactor('efficiency', ONE_SAMPLE)
   const known = pods.map((one) => ({ elapsed: one.elapsed, shares: podShares(one) }))
   const sum = (valueIn: (shares: PodShares) => number) =>
     known.reduce((all, { elapsed, shares }) => {

@@ -2,11 +2,18 @@ import { durationText } from '../../lib/duration.ts'
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageShares, storageWait } from '../findings/devices/storage-rule.ts'
+import { PROCESSOR_TIME_READS } from '../findings/processor-time.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
-import { type PodShares, type PodTimes, podShares, processorFactors } from './processor-factors.ts'
+import {
+  type PodShares,
+  type PodTimes,
+  podShares,
+  processorFactors,
+  withoutTimes,
+} from './processor-factors.ts'
 import {
   MIN_COVERED,
   type ProcessShares,
@@ -189,12 +196,17 @@ function whyUnknown(times: readonly ProcessTimes[]): string | null {
         `${times.length} processes (run_delay of vitals or pressure, for at least half of the time)`
 }
 
+/** Reports whether processes of a pod have rows with their CPU time. */
+function hasProcesses(pod: PodEvidence): boolean {
+  return PROCESSOR_TIME_READS.some((read) => pod.things(read).length > 0)
+}
+
 function processorEfficiency({ pods }: RunEvidence): Efficiency {
   const times = pods.filter(({ elapsed }) => elapsed > 0).map(podTimes)
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   return {
     basis: 'processors',
-    root: processorFactors(times),
+    root: times.length > 0 ? processorFactors(times) : withoutTimes(pods.some(hasProcesses)),
     elapsed,
     seen: elapsed,
     processes: [],

@@ -193,6 +193,9 @@ function addThing(own: Growing, key: string, metric: string, thing: Thing): void
   if (!thing.isAmbiguous) section.things.push(thing)
 }
 
+/** The first timepoint of a log. */
+export const START = { from: 0, to: 0 } as const
+
 /**
  * Returns the seconds from the first row of some things to their last one; 0 if there are none. The
  * rows of a pod can end later: a metric may write results after the end of the program.

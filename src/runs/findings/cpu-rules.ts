@@ -12,6 +12,7 @@ import {
   lastOf,
   nameOf,
   type PodEvidence,
+  START,
   secondsSeen,
   sumOf,
   unreadColumns,
@@ -213,7 +214,7 @@ export const WAITING_FOR_CPU = defineRule({
     unit: 'percent',
     condition:
       'for at least 10 % of the run, a process waited on a run queue, or several processes of ' +
-      'one program did, one after another',
+      'one program did, one after another or together',
     source:
       'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
       'the number: Ridealong',
@@ -323,7 +324,7 @@ interface Waiting {
  * them instead.
  */
 function findWaits(pod: PodEvidence, waits: readonly Waiting[]): readonly WaitFinding[] {
-  const elapsed = secondsSeen(waits.map(({ thing }) => thing))
+  const elapsed = secondsSeen([START, ...waits.map(({ thing }) => thing), ...pod.things(CONTAINER)])
   const lostBy = waits.map((one) => {
     return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), elapsed) }
   })
@@ -365,9 +366,11 @@ function addUp(own: readonly Wait[]): NamedWait | undefined {
   const together = Math.max(elapsed > 0 ? lives / elapsed : 1, 1)
   const longest = own.reduce((most, one) => Math.max(most, one.lost), 0)
   const lost = Math.max(Math.min(sum((one) => one.lost) / together, elapsed), longest)
-  const areAlike = own.every((one) => one.lost >= ALIKE * longest)
-  if (own.length === 1 || (lost === longest && !areAlike)) return undefined
-  const name = `${own[0]?.thing.program ?? '?'} (${own.length} processes)`
+  const long = own.filter((one) => one.lost >= MIN_SECONDS)
+  const areAlike = long.length > 1 && long.every((one) => one.lost >= ALIKE * longest)
+  if (lost === longest && !areAlike) return undefined
+  const count = lost > longest ? own.length : long.length
+  const name = `${own[0]?.thing.program ?? '?'} (${count} processes)`
   const isSampled = own.some((one) => one.isSampled)
   return { name, lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran), isSampled }
 }

@@ -97,7 +97,9 @@ function describeFailures(pods: readonly Affected<FactName>[]): string {
 }
 
 function endKey(one: Affected<FactName>): string {
-  return JSON.stringify([thingsOf(one), endText(one), one.ended?.finishedAt])
+  const time = hasFact(one, TIME) ? factIn(one, TIME) : null
+  const { finishedAt, restarted } = one.ended ?? {}
+  return JSON.stringify([thingsOf(one), endText(one), finishedAt, restarted, time])
 }
 
 /** Describes pods that ended in the same way, after those of `first`. */

@@ -1,5 +1,7 @@
-import type { RunEvidence } from '../evidence/run-evidence.ts'
+import type { SectionColumns } from '../evidence/evidence.ts'
+import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import { METRICS } from '../metrics/index.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits } from '../rules/rule.ts'
 import { lastEnds, type StuckFinder } from '../rules/stuck.ts'
 
@@ -51,10 +53,23 @@ function findStuck(run: RunEvidence): readonly Affected[] {
   return FINDERS.flatMap(({ find }) => find(run)).flatMap((stuck) => {
     const pods = new Set(stuck.pods.map(({ pod }) => pod))
     const hasEnded =
-      stuck.hasEnded === true ||
-      run.pods.every((one) => !pods.has(one.pod) || lastEnds(one).length > 0)
+      stuck.hasEnded === true || run.pods.every((one) => !pods.has(one.pod) || hasAllEnded(one))
     return stuck.pods.map((one) => ({ ...one, ...(hasEnded && { cause: ENDED }), stuck }))
   })
+}
+
+/** The containers whose processes were observed. */
+const CONTAINER = {
+  metric: PRESSURE.name,
+  section: 'container',
+  columns: ['cpu_usage'],
+} as const satisfies SectionColumns
+
+/** Reports whether all observed containers of a pod have ended; if none is known, any of them. */
+function hasAllEnded(pod: PodEvidence): boolean {
+  const ended = new Set(lastEnds(pod).map(({ container }) => container))
+  const observed = pod.things(CONTAINER).flatMap(({ container }) => container ?? [])
+  return ended.size > 0 && observed.every((container) => ended.has(container))
 }
 
 /** Reports whether processes of a run made no progress when its logs ended, and had not ended. */

@@ -1,9 +1,7 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { nameFirst } from '../../core/text/name-first.ts'
-import { formatList } from '../../lib/format-list.ts'
 import { roundTo } from '../../lib/round.ts'
 import { describeEnd } from '../findings/signals.ts'
-import type { EndedContainer } from '../log/entry.ts'
 import { END_MISSING } from '../log/run.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
@@ -160,7 +158,7 @@ function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   for (const source of sources) {
     const cuts = source.log?.cuts ?? []
     const words = cuts.map((cut) => {
-      if (cut === END_MISSING) return endMissing(source.log?.ended ?? [])
+      if (cut === END_MISSING) return endMissing(source)
       return cut.replace(/^timepoint \d+ .*/, 'a timepoint is cut')
     })
     const key = [...new Set(words)].join('; ')
@@ -169,13 +167,14 @@ function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   return [...byCut].map(([cut, cutSources]) => say(cutSources, `is incomplete: ${cut}`))
 }
 
-/** Says that the end of a log is missing, and if that is known, how the containers had ended. */
-function endMissing(all: readonly EndedContainer[]): string {
-  const ended = all.filter(({ restarted }) => !restarted)
-  if (ended.length === 0) return END_MISSING
-  const ends = ended.map((one) => `container ${one.container} ended with ${describeEnd(one)}`)
-  const reason = 'the observer was killed, too, or the log was cut off'
-  return `its end is missing, although ${formatList(ends, 'and')}: ${reason}`
+/** Says that the end of a log is missing, and if that is known, how its container had ended. */
+function endMissing({ log }: LogSource): string {
+  const end = log?.ended?.find(({ container, restarted }) => {
+    return !restarted && container === log.metadata.container
+  })
+  if (end === undefined) return END_MISSING
+  const how = `container ${end.container} ended with ${describeEnd(end)}`
+  return `its end is missing, although ${how}: the observer was killed, or the log was cut off`
 }
 
 /** Returns the notices that logs contain; logs with the same sentence share one notice. */

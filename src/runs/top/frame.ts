@@ -151,14 +151,17 @@ function orderLine({ columns, view, all, lines, notices }: FrameFacts): FrameLin
     `sorted by ${sorted === undefined ? 'POD' : printable(titleWithUnit(sorted))}`,
     ...(view.isReversed ? ['reversed'] : []),
     ...(view.filter === '' ? [] : [`${lines.length} of ${all.length} lines match the filter`]),
-    ...(lines.some(({ state }) => state.is === 'ended')
-      ? ['ended pods have the values of their last interval']
-      : []),
   ].join(', ')
   const [first, ...others] = notices
-  if (first === undefined) return [{ text: words }]
   const more = others.length === 0 ? '' : ` (and ${others.length} more: press ?)`
-  return [{ text: words }, { text: `; ${printable(first)}${more}`, tone: 'doubtful' }]
+  const hasEnded = lines.some(({ state }) => state.is === 'ended')
+  return [
+    { text: words },
+    ...(first === undefined
+      ? []
+      : [{ text: `; ${printable(first)}${more}`, tone: 'doubtful' } as const]),
+    ...(hasEnded ? [{ text: '; ended pods have the values of their last interval' }] : []),
+  ]
 }
 
 function footLine({ view }: FrameFacts): FrameLine {

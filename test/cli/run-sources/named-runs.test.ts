@@ -72,7 +72,7 @@ t.test('a run that goes on is reported so far, and a missing log is named', asyn
   t.match(await run('compare', 'job/lammps', 'job/lammps'), { code: 1 })
 })
 
-t.test('a log of a run that goes on has no end, and the report does not miss it', async (t) => {
+t.test('a log of a run that goes on has no end, and the verdict does not miss it', async (t) => {
   const running = { phase: 'Running', state: { running: {} } }
   const begun = LOG.slice(0, LOG.lastIndexOf('METRICS OPERATOR TIMEPOINT'))
   const logs = Object.keys(logsOf([0, 1])).map((name) => [name, begun])

@@ -7,7 +7,13 @@ import {
   type Thing,
   type ThingOf,
 } from '../../evidence/evidence.ts'
-import { growthOf, nameOf, type PodEvidence, secondsSeen } from '../../evidence/run-evidence.ts'
+import {
+  growthOf,
+  nameOf,
+  type PodEvidence,
+  START,
+  secondsSeen,
+} from '../../evidence/run-evidence.ts'
 import { PERF_SYSSTAT } from '../../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../../metrics/pressure/metric.ts'
 import { perPod } from '../../rules/per-pod.ts'
@@ -149,8 +155,8 @@ function delayed(pod: PodEvidence): Wait | undefined {
   const waiting = known.filter(({ seconds }) => seconds > 0).sort((a, b) => b.seconds - a.seconds)
   const sum = waiting.reduce((all, { seconds }) => all + seconds, 0)
   const lives = waiting.map(({ thing, seconds }) => ({ seconds, life: thing.to - thing.from }))
-  const elapsed = secondsSeen(known.map(({ thing }) => thing))
-  const lost = podDelay(lives, elapsed)
+  const lost = podDelay(lives, secondsSeen(waiting.map(({ thing }) => thing)))
+  const elapsed = secondsSeen([START, ...known.map(({ thing }) => thing), ...pod.things(CONTAINER)])
   const bytes = waiting.reduce((all, { thing }) => all + bytesOf(thing), 0)
   return {
     things: waiting.map(({ thing }) => nameOf(thing)),

@@ -4,6 +4,7 @@ import { storeOf } from '../../evidence/stores.ts'
 import type { ProgramEnd } from '../../rules/program-end.ts'
 import { type JobProcess, type MpiJob, mpiJobs, ranksText } from './mpi-job.ts'
 import { MPI_STORE } from './store.ts'
+import { withoutEarlier } from './stuck-processes.ts'
 import { callText } from './stuck-text.ts'
 import { waitingThreads } from './waiting-processes.ts'
 
@@ -41,17 +42,20 @@ export function mpiEnd(run: RunEvidence): ProgramEnd | undefined {
 
 /** Returns which processes of a job ended while others waited in a call of MPI, in a sentence. */
 function firstEnd(jobs: readonly MpiJob[]): string | null {
-  for (const { processes } of jobs) {
+  for (const { processes: all } of jobs) {
+    const processes = withoutEarlier(all)
+    if (new Set(processes.map(({ rank }) => rank)).size < processes.length) continue
     const ended = processes.filter(isLost)
     const at = minimum(ended.map(({ endedAt }) => endedAt))
     const first = ended.filter(({ endedAt }) => endedAt === at)
-    const waiting = at === null ? [] : processes.filter((one) => (one.open?.at ?? 0) >= at)
+    const others = processes.filter((one) => !first.includes(one))
+    const waiting = at === null ? [] : others.filter((one) => (one.open?.at ?? 0) >= at)
     const groups = [...Map.groupBy(waiting.flatMap(waitingThread), callText)]
     const [largest] = groups.sort(([, a], [, b]) => b.length - a.length)
     if (largest === undefined) continue
     const [call, own] = largest
-    const [who, others] = [first, own.map(({ process }) => process)].map(ranksText)
-    return `${who} ended first, without MPI_Finalize, while ${others} waited in ${call}.`
+    const [who, whom] = [first, own.map(({ process }) => process)].map(ranksText)
+    return `${who} ended first, without MPI_Finalize, while ${whom} waited in ${call}.`
   }
   return null
 }

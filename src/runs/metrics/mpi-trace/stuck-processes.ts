@@ -87,7 +87,7 @@ export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckPr
  * Leaves out processes that ended before another one of the job had begun. They belong to an
  * earlier job, which cannot be told apart without an identifier.
  */
-function withoutEarlier(processes: readonly JobProcess[]): readonly JobProcess[] {
+export function withoutEarlier(processes: readonly JobProcess[]): readonly JobProcess[] {
   const began = processes.map(({ open }) => (open?.at == null ? 0 : open.at - open.elapsed))
   const last = maximum(began) ?? 0
   return processes.filter(({ endedAt }) => endedAt === null || endedAt >= last)

@@ -28,6 +28,11 @@ t.test('the factor to which most of the time was lost comes first', async (t) =>
   )
 })
 
+t.test('nothing is lost to the efficiency if none of its factors is known', async (t) => {
+  const root = factor('efficiency', 0.5, { parts: [missingFactor('platform', 'no rows')] })
+  t.strictSame(factorLines(root), ['Platform: not known: no rows'])
+})
+
 t.test('an efficiency that is not known has no lines', async (t) => {
   t.strictSame(factorLines(missingFactor('efficiency', 'no rows')), [])
 })

@@ -95,7 +95,7 @@ t.test('the values of ended pods are said to be those of their last interval', a
   const orderOf = (lines: typeof ended | typeof LINES) =>
     textsOf(facts({ lines, all: lines, notices: [] }), 10, 90)[1]
   t.equal(orderOf(LINES), 'sorted by a-title %')
-  t.equal(orderOf(ended), 'sorted by a-title %, ended pods have the values of their last interval')
+  t.equal(orderOf(ended), 'sorted by a-title %; ended pods have the values of their last interval')
 })
 
 t.test('the first alarm is above the table, and the help shows all alarms', async (t) => {
