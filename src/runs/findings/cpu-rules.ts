@@ -29,7 +29,7 @@ import {
   type PodFinding,
 } from '../rules/rule.ts'
 import { factIn, factText, thingsOf } from '../rules/sentence.ts'
-import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
+import { joinLosses, MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 import { ALLOWED, RUNNING_COUNTERS } from './placed-process.ts'
 import { processorTimes } from './processor-time.ts'
 import { OTHERS, POD_ITSELF, processorUse, THREADS } from './processor-users.ts'
@@ -361,11 +361,10 @@ const ALIKE = 0.9
  */
 function addUp(own: readonly Wait[]): NamedWait | undefined {
   const sum = (valueIn: (one: Wait) => number) => own.reduce((all, one) => all + valueIn(one), 0)
-  const lives = sum(({ thing }) => thing.to - thing.from)
-  const elapsed = secondsSeen(own.map(({ thing }) => thing))
-  const together = Math.max(elapsed > 0 ? lives / elapsed : 1, 1)
   const longest = own.reduce((most, one) => Math.max(most, one.lost), 0)
-  const lost = Math.max(Math.min(sum((one) => one.lost) / together, elapsed), longest)
+  const losses = own.map(({ thing, lost }) => ({ seconds: lost, life: thing.to - thing.from }))
+  const joined = joinLosses(losses, secondsSeen(own.map(({ thing }) => thing)))
+  const lost = Math.max(joined, longest)
   const long = own.filter((one) => one.lost >= MIN_SECONDS)
   const areAlike = long.length > 1 && long.every((one) => one.lost >= ALIKE * longest)
   if (lost === longest && !areAlike) return undefined
@@ -413,12 +412,13 @@ function causeOfWaiting(pod: PodEvidence, wanted: number | undefined) {
   const use = podUse(pod)
   const limit = { [POD_LIMIT]: pod.podLimits?.cpu ?? null, [POD_USE]: use }
   if (use !== null && use >= LIMIT_USED) return { cause: POD_USED_UP, facts: limit }
-  const processors = wanted === undefined ? undefined : processorUse(pod)
+  if (wanted === undefined) return { facts: limit }
+  const processors = processorUse(pod)
   if (processors === undefined) return { facts: limit }
   const { allowed, used, cause } = processors
   return {
     cause,
-    facts: { ...limit, 'processors allowed': allowed, [OWN_USE]: used, [WANTED]: wanted ?? null },
+    facts: { ...limit, 'processors allowed': allowed, [OWN_USE]: used, [WANTED]: wanted },
   }
 }
 

@@ -184,7 +184,7 @@ function onePerPod(failures: readonly Failure[]): readonly Failure[] {
   return [...Map.groupBy(failures, ({ pod }) => pod).values()].flatMap((own) => own.slice(0, 1))
 }
 
-/** Returns what is known about the order of the first failures; undefined if there is no other. */
+/** Returns which pod failed first, as far as that is known; undefined if only one failed. */
 function causeOf(leading: readonly Failure[], hasLater: boolean): string | undefined {
   if (leading.length > 1) return UNORDERED
   return hasLater ? FIRST : undefined

@@ -72,6 +72,11 @@ function hasAllEnded(pod: PodEvidence): boolean {
   return ended.size > 0 && observed.every((container) => ended.has(container))
 }
 
+/** Reports whether processes of a run make no progress, or made none before they ended. */
+export function isStuck(findings: readonly Pick<Finding, 'rule'>[]): boolean {
+  return findings.some(({ rule }) => rule === NO_PROGRESS.name)
+}
+
 /** Reports whether processes of a run made no progress when its logs ended, and had not ended. */
 export function isStuckAtEnd(findings: readonly Finding[]): boolean {
   return findings.some(({ rule, pods }) => {

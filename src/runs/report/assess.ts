@@ -6,6 +6,7 @@ import { cutLogs, type RunCompletion, readCompletion } from '../ends/run-complet
 import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../findings/looked-at.ts'
+import { isStuck } from '../findings/no-progress-rule.ts'
 import { readProgramEnds } from '../metrics/program-ends.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun } from './gather.ts'
@@ -75,8 +76,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   const { run, podOf, pods, logs, whole } = chosen
   const evidence = groupByPod(run.evidence, podOf)
   const found = findFindings(evidence, pods)
-  const isStuck = found.findings.some(({ rule }) => rule === 'no-progress')
-  const efficiency = runEfficiency(evidence, isStuck)
+  const efficiency = runEfficiency(evidence, isStuck(found.findings))
   const times = readTimes(run, logs, efficiency.basis === 'mpi' ? efficiency.seen : 0)
   const duration = secondsOf(times)
   const ends = { pods: readPodEnds(whole, podOf), logs }
@@ -94,7 +94,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     metrics: metricsIn(run),
     looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },
     span,
-    // While a run goes on, nobody expects its end.
+    // A run that goes on has no end yet, so that its end is not missing.
     ...(span === 'whole' ? { completion, isCut: cutLogs(ends).length > 0 } : { completion: null }),
   }
   const said = { verdict: verdict(facts), kind: verdictKind(facts), looked: facts.looked }

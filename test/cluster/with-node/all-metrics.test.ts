@@ -83,7 +83,8 @@ t.test('seven metrics observe LAMMPS in a MiniCluster together', async (t) => {
   for (const [index, { podIndex, pod, programs, mpi_ranks = [] }] of pods.entries()) {
     const lammps = programs.find(({ program }) => program === 'lmp')
     t.match(lammps, { processes: 1, sources: { cpu_seconds: { metric: 'perf-sysstat' } } })
-    t.strictSame(timesOf(programs), timesOf(alone[index]?.programs ?? []), `pod ${podIndex}`)
+    const expected = timesOf(alone[index]?.programs ?? [])
+    t.strictSame(timesOf(programs), expected, `the CPU times of pod ${podIndex}`)
     t.equal(mpi_ranks.length, 1, `${pod} has one rank of MPI`)
     const text = readFileSync(join(folder, `${pod}.cpu-profile.log`), 'utf8')
     t.match(text, /"section":"process".*"program":"lmp"/, `${pod} was profiled`)

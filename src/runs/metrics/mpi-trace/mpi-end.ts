@@ -2,9 +2,8 @@ import { minimum } from '../../../lib/statistics.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
 import type { ProgramEnd } from '../../rules/program-end.ts'
-import { type JobProcess, type MpiJob, mpiJobs, ranksText } from './mpi-job.ts'
+import { type JobProcess, lastProcesses, type MpiJob, mpiJobs, ranksText } from './mpi-job.ts'
 import { MPI_STORE } from './store.ts'
-import { withoutEarlier } from './stuck-processes.ts'
 import { callText } from './stuck-text.ts'
 import { waitingThreads } from './waiting-processes.ts'
 
@@ -42,9 +41,8 @@ export function mpiEnd(run: RunEvidence): ProgramEnd | undefined {
 
 /** Returns which processes of a job ended while others waited in a call of MPI, in a sentence. */
 function firstEnd(jobs: readonly MpiJob[]): string | null {
-  for (const { processes: all } of jobs) {
-    const processes = withoutEarlier(all)
-    if (new Set(processes.map(({ rank }) => rank)).size < processes.length) continue
+  for (const job of jobs) {
+    const processes = lastProcesses(job)
     const ended = processes.filter(isLost)
     const at = minimum(ended.map(({ endedAt }) => endedAt))
     const first = ended.filter(({ endedAt }) => endedAt === at)
@@ -54,8 +52,9 @@ function firstEnd(jobs: readonly MpiJob[]): string | null {
     const [largest] = groups.sort(([, a], [, b]) => b.length - a.length)
     if (largest === undefined) continue
     const [call, own] = largest
-    const [who, whom] = [first, own.map(({ process }) => process)].map(ranksText)
-    return `${who} ended first, without MPI_Finalize, while ${whom} waited in ${call}.`
+    const waiters = ranksText(own.map(({ process }) => process))
+    const said = `${ranksText(first)} ended first, without MPI_Finalize`
+    return `${said}, while ${waiters} waited in ${call}.`
   }
   return null
 }

@@ -1,3 +1,4 @@
+import { maximum } from '../../../lib/statistics.ts'
 import { type RunEvidence, stackFinder } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
 import { libraryRanks } from '../../rules/sentence.ts'
@@ -79,6 +80,19 @@ function missingIn(processes: readonly JobProcess[]): string | null {
   if (processes.length >= size) return null
   const count = `${processes.length} of the ${size} processes`
   return `mpi-trace has rows of only ${count} of ${nameOf(job)}`
+}
+
+/**
+ * Returns the processes of a job without those that ended before another one of it had begun: they
+ * belong to an earlier job, which cannot be told apart without an identifier. The list is empty if
+ * several processes have the same rank nevertheless.
+ */
+export function lastProcesses({ processes: all }: MpiJob): readonly JobProcess[] {
+  const began = all.map(({ open }) => (open?.at == null ? 0 : open.at - open.elapsed))
+  const last = maximum(began) ?? 0
+  const processes = all.filter(({ endedAt }) => endedAt === null || endedAt >= last)
+  const ranks = new Set(processes.map(({ rank }) => rank))
+  return ranks.size < processes.length ? [] : processes
 }
 
 function nameOf(job: string | null): string {

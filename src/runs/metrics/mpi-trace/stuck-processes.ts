@@ -1,7 +1,7 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { wasBefore } from '../../log/clock.ts'
 import { type AbsentActivity, activityOf } from '../../waiting/absent-activity.ts'
-import type { JobProcess, MpiJob } from './mpi-job.ts'
+import { type JobProcess, lastProcesses, type MpiJob } from './mpi-job.ts'
 import {
   findNeeds,
   findWaiting,
@@ -54,10 +54,9 @@ export interface StuckProcesses {
  * is late, unless it is in the matching call. A late process that waits itself leads to the process
  * for which it waits. STAT and PyTorch's Flight Recorder find the late rank in the same way.
  */
-export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckProcesses[] {
-  const processes = withoutEarlier(all)
-  const ranks = new Set(processes.map(({ rank }) => rank))
-  if (ranks.size < processes.length) return []
+export function findStuckProcesses(mpiJob: MpiJob): readonly StuckProcesses[] {
+  const processes = lastProcesses(mpiJob)
+  if (processes.length === 0) return []
   const job: Search = {
     ...findWaiting(processes),
     needs: new Map(),
@@ -81,16 +80,6 @@ export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckPr
           ),
         ]
   })
-}
-
-/**
- * Leaves out processes that ended before another one of the job had begun. They belong to an
- * earlier job, which cannot be told apart without an identifier.
- */
-export function withoutEarlier(processes: readonly JobProcess[]): readonly JobProcess[] {
-  const began = processes.map(({ open }) => (open?.at == null ? 0 : open.at - open.elapsed))
-  const last = maximum(began) ?? 0
-  return processes.filter(({ endedAt }) => endedAt === null || endedAt >= last)
 }
 
 /** A job, with the needs of its processes that were looked up. */

@@ -4,6 +4,7 @@ import { type RunCompletion, readCompletion } from '../../ends/run-completion.ts
 import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { applyRules, listUnchecked, type RunFinding } from '../../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../../findings/looked-at.ts'
+import { isStuck } from '../../findings/no-progress-rule.ts'
 import type { RuleName } from '../../findings/rules.ts'
 import { readProgramEnds } from '../../metrics/program-ends.ts'
 import type { AssessedRun } from '../../report/assess.ts'
@@ -138,8 +139,7 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
     labels.podOf,
   )
   const { found, ...applied } = applyRules(run)
-  const isStuck = applied.findings.some(({ rule }) => rule === STUCK)
-  const efficiency = runEfficiency(run, isStuck)
+  const efficiency = runEfficiency(run, isStuck(applied.findings))
   const findings = applied.findings.filter(isRecorded)
   const failures = failuresIn(findings, labels.nameOf)
   const length = lengthOf(pods, run, efficiency)
