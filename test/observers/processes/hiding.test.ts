@@ -23,6 +23,8 @@ t.test('a process that runs in a new container is not observed', options, async 
   const runtime = `${RENAME}rename()\nprint('ready', flush=True)\n${wait}\n${execute}`
   const app = await run('app', ['python3', '-c', runtime])
   await until(app, /ready/)
+  // A node on which many pods start can take longer than half a minute.
+  await sleep(31_000)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
   await until(watching, /waiting for/)
   await run('other', ['sh', '-c', ': >/dev/shm/go'])

@@ -29,8 +29,10 @@ const SHORT_NAME: usize = 16;
 const MAX_ANCESTORS: usize = 64;
 /// The maximum number of threads that are looked at to find a living one.
 const MAX_TRIES: usize = 64;
-/// The seconds after its start in which a process may belong to the container runtime.
-const RUNTIME_AGE: f64 = 30.0;
+/// The seconds after its start in which a process may belong to the container runtime. The kubelet
+/// waits this long for a container to start (`runtimeRequestTimeout`, 2 minutes by default). On a
+/// node with many new pods, runc has been seen to take 24 seconds.
+const RUNTIME_AGE: f64 = 120.0;
 /// The name of the two processes that the tool of gpu-nvidia adds to the target's container
 /// (observer/gpu). They are no part of the application. A process of the application that gives
 /// itself this name has no rows.
