@@ -17,6 +17,7 @@ import { findingsDocument } from '../../src/runs/report/document/findings-docume
 import { formatReport } from '../../src/runs/report/first-screen/text.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
+import { findWorkload } from '../../src/runs/report/observed-pods.ts'
 import { describeRuns, findOneRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
 import { readInto } from '../run-sources/run-entries.ts'
 import { mustBeOneRun, type NamedRun, readRunNames } from '../run-sources/run-names.ts'
@@ -184,15 +185,9 @@ function mustBeMeasured(names: readonly string[], descriptions: Descriptions): v
  * Builds the title from the owner and the namespace of the observed pods. Each of the two is part
  * of the title only if it is the same in all logs.
  */
-function buildTitle({ sources }: CollectedRun): string {
-  const all = [...sources.values()]
-  const owners = new Set(all.map(({ log }) => log?.metadata.owner))
-  const namespaces = new Set(all.map(({ place }) => place.namespace))
-  const [owner] = owners
-  const [namespace] = namespaces
-  if (owners.size === 1 && typeof owner === 'string')
-    return namespaces.size === 1 && namespace ? `${owner} in ${namespace}` : owner
-  return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
+function buildTitle(run: CollectedRun): string {
+  const { owner, namespace } = findWorkload(run)
+  return [owner ?? 'Observers', ...(namespace === null ? [] : [namespace])].join(' in ')
 }
 
 /** The programs that open a file with the user's browser. On other systems it is xdg-open. */

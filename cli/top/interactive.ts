@@ -1,7 +1,6 @@
 import { createPause, type Pause } from '../../src/lib/pause.ts'
-import { factorLines } from '../../src/runs/efficiency/factor-lines.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
-import { type Assessor, alarmsIn } from '../../src/runs/top/findings/assessment.ts'
+import { type Assessor, alarmsIn, factorsIn } from '../../src/runs/top/findings/assessment.ts'
 import {
   buildFrame,
   type ColumnWidths,
@@ -150,7 +149,7 @@ function roomOf({ columns, lines, head, screen }: Show) {
 function factsOf({ scene, columns, view }: Show, now: number): FrameFacts {
   const pods = scene.pods()
   const assessment = scene.assessor.assess(pods, now)
-  const { verdict, efficiency, findings } = assessment
+  const { verdict, findings } = assessment
   const all = buildLines(pods, columns, view.unit, { now, findings })
   return {
     heading: scene.heading(),
@@ -159,7 +158,7 @@ function factsOf({ scene, columns, view }: Show, now: number): FrameFacts {
     lines: orderLines(all, columns, view),
     view,
     verdict,
-    factors: efficiency === undefined ? [] : factorLines(efficiency.root),
+    factors: factorsIn(assessment),
     alarms: alarmsIn(assessment),
     notices: scene.notices(),
   }

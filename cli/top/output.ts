@@ -2,10 +2,9 @@ import { stringify } from 'csv-stringify/sync'
 import { printable, printableJson } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { withoutNoise } from '../../src/lib/round.ts'
-import { factorLines } from '../../src/runs/efficiency/factor-lines.ts'
 import { efficiencyDocument } from '../../src/runs/report/document/efficiency-document.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
-import { type Assessment, alarmsIn } from '../../src/runs/top/findings/assessment.ts'
+import { type Assessment, alarmsIn, factorsIn } from '../../src/runs/top/findings/assessment.ts'
 import type { TopLine } from '../../src/runs/top/pods.ts'
 import { buildTable, formatTable } from '../../src/runs/top/table.ts'
 import type { TopFormat, TopOptions } from './top-options.ts'
@@ -32,9 +31,10 @@ export function formatTop(content: TopContent, format: TopFormat): Output {
 }
 
 /** Returns the sentences above the table: what makes no progress, and how the run goes. */
-function headLines({ assessment: { verdict, efficiency, stuck } }: TopContent): readonly string[] {
-  const factors = efficiency === undefined ? [] : factorLines(efficiency.root)
-  const sentences = alarmsIn({ verdict, stuck })
+function headLines({ assessment }: TopContent): readonly string[] {
+  const { verdict } = assessment
+  const factors = factorsIn(assessment)
+  const sentences = alarmsIn(assessment)
   const goes = verdict === undefined ? [] : [verdict, ...factors]
   return [...sentences, ...goes].map((text) => printable(text))
 }

@@ -98,7 +98,8 @@ t.test('a finding loses no more time than the counters of its processes say', as
 
 const SEEN = 'MPI, processors, memory, network traffic'
 const NOT_STORAGE = 'Not looked at: storage.'
-const NOT_MPI = 'Not looked at: waiting and hangs in MPI (needs mpi-trace), storage.'
+const MPI_TOO = 'needs ridealong.dev/inject: "vitals,mpi-trace"'
+const NOT_MPI = `Not looked at: waiting and hangs in MPI (${MPI_TOO}), storage.`
 
 /** The verdicts of the runs with all metrics. */
 const WITH_MPI: Readonly<Record<string, string>> = {
@@ -151,18 +152,38 @@ for (const [folder, text] of Object.entries(WITH_MPI))
 const WITH_VITALS: Readonly<Record<string, string>> = {
   healthy:
     'Took 21 s on 1 pod. Nothing that vitals sees (processors, memory, network traffic) held ' +
-    `this run up: a thread ran for 96 % of the time. ${NOT_MPI}`,
+    `this run up: steps.openmpi ran for 96 % of the time. ${NOT_MPI}`,
   hanging:
     'Took at least 21 s on 1 pod; its end is not known. The end of the log hang-0.vitals.log is ' +
-    'missing. Nothing that vitals sees (processors, memory, network traffic) held this run up ' +
-    'until then: a thread ran for 98 % of the time. Not looked at: waiting and hangs in ' +
-    'MPI (needs mpi-trace), storage, how the containers ended (the output of collect says it).',
+    'missing. Whether the job made progress is not known: waiting and hangs in MPI were not ' +
+    `looked at (${MPI_TOO}), and a process that waits in MPI counts as running, so busy ` +
+    'processors do not show progress. Nothing that vitals sees (processors, memory, network ' +
+    'traffic) held this run up until then: steps.openmpi ran for 98 % of the time. Not looked ' +
+    'at: storage, how the containers ended (the output of collect says it).',
 }
 
 for (const [folder, text] of Object.entries(WITH_VITALS))
   t.test(`the verdict of ${folder}, with vitals alone`, async (t) => {
     t.equal(assessRecorded(folder, /vitals/).verdict, text)
   })
+
+t.test('a run that may hang says how to look at it, in all outputs', async (t) => {
+  const logs = recordedLogs('hanging').filter(({ metric }) => metric === 'vitals')
+  const model = reportModel(readRecorded(logs), 'auto')
+  const text = formatReport('', model)
+  const document = findingsDocument(model, '')
+  const advice =
+    'If the job still runs, ridealong stacks KIND/NAME -n hpc shows in which calls its ' +
+    'processes sleep.'
+  t.strictSame([model.page.advice, document.advice], [advice, advice])
+  t.ok(text.includes(`What to do: ${advice}`))
+  const unknown =
+    'Not known: storage (waits for storage were not measured and count as idle time); waiting ' +
+    'in MPI (not looked at; it counts as running)'
+  t.equal(overviewData(model.page).unknown, unknown)
+  t.ok(text.includes(unknown))
+  t.match(document.notLookedAt, [{ what: 'waiting and hangs in MPI', how: MPI_TOO, pods: null }])
+})
 
 /** How a container ended, and when one of its processes was last seen after the first sample. */
 const ENDS = {

@@ -22,6 +22,23 @@ const ADVICE: Partial<Record<FactorName, string>> = {
 }
 
 /**
+ * Returns how to see where the processes of a job wait while it runs, although no metric showed it.
+ *
+ * @param owner KIND/NAME of the workload; null if it is not known
+ */
+export function stacksAdvice({
+  owner,
+  namespace,
+}: {
+  readonly owner: string | null
+  readonly namespace: string | null
+}): string {
+  const workload = owner?.replace(/^[^/]*/, (kind) => kind.toLowerCase()) ?? 'KIND/NAME'
+  const command = `ridealong stacks ${workload} -n ${namespace ?? 'NAMESPACE'}`
+  return `If the job still runs, ${command} shows in which calls its processes sleep.`
+}
+
+/**
  * Returns what to do first about a run: the advice of the worst finding that cost time, or about
  * the least factor of the efficiency, or of the worst risk; null if nothing needs to be done.
  */

@@ -1,21 +1,24 @@
-import { capitalized } from '../../lib/capitalized.ts'
+import type { Gap } from '../findings/looked-at.ts'
 import { FACTORS, type Factor, factorText, isLoss } from './factor.ts'
 
 /**
  * Returns the efficiency as lines for a terminal: each factor with the product that it is, below
- * the factor of which it is a part, then to what the rest was lost, and the reasons why factors are
- * not known.
+ * the factor of which it is a part, then to what the other time was lost, and what is not known.
+ *
+ * @param gaps what was not looked at
  */
-export function factorLines(root: Factor): readonly string[] {
+export function factorLines(root: Factor, gaps: readonly Pick<Gap, 'polled'>[]): readonly string[] {
   if (root.value === null) return []
-  return [...products(root, 0), ...losses(root), ...reasons(root)]
+  const unknown = unknownText(root, gaps)
+  return [...products(root, 0), ...losses(root), ...(unknown === '' ? [] : [unknown])]
 }
 
 function products(factor: Factor, depth: number): readonly string[] {
   const known = factor.parts.filter(({ value }) => value !== null)
   if (known.length === 0) return []
-  const product = factor.parts.map((part) => valueText(part, titleOf(part).toLowerCase()))
-  const line = `${'  '.repeat(depth)}${valueText(factor, titleOf(factor))} = ${product.join(' × ')}`
+  const product = known.map((part) => valueText(part, titleOf(part).toLowerCase())).join(' × ')
+  const rest = known.length < factor.parts.length ? ' (known factors only)' : ''
+  const line = `${'  '.repeat(depth)}${valueText(factor, titleOf(factor))} = ${product}${rest}`
   return [line, ...known.flatMap((part) => products(part, depth + 1))]
 }
 
@@ -24,15 +27,16 @@ function titleOf({ name }: Factor): string {
 }
 
 function valueText({ value }: Factor, title: string): string {
-  return value === null ? `${title} (not known)` : `${title} ${factorText(value)}`
+  return `${title} ${factorText(value ?? 0)}`
 }
 
-/** Returns a line that says to what time was lost, the most first. */
+/** Returns a line that says to what the other time was lost, the most first. */
 function losses(root: Factor): readonly string[] {
   const lost = [...lostIn(root)]
     .sort((a, b) => (a.value ?? 1) - (b.value ?? 1))
     .map((one) => `${FACTORS[one.name].loss} (${titleOf(one).toLowerCase()})`)
-  return lost.length === 0 ? [] : [`Time was lost to: ${lost.join(', ')}`]
+  const percent = Math.round(100 * (1 - (root.value ?? 1)))
+  return lost.length === 0 ? [] : [`The other ${percent} % of the time: ${lost.join(', ')}`]
 }
 
 /** Returns the factors that say by themselves to what time was lost. */
@@ -42,17 +46,22 @@ function lostIn(factor: Factor): readonly Factor[] {
   return isLoss(factor) && FACTORS[factor.name].loss !== null ? [factor] : []
 }
 
-/** Returns a line for each reason why factors of a known one are not known. */
-function reasons(root: Factor): readonly string[] {
-  const missing = missingIn(root)
-  const groups = Map.groupBy(missing, (one) => one.missing ?? '')
-  return [...groups].map(([reason, own]) => {
-    const [first = '', ...others] = own.map((one) => titleOf(one).toLowerCase())
-    const named = [capitalized(first), ...others].join(', ')
-    return `${named}: not known: ${reason}`
+/**
+ * Returns which factors are not known, each with the reason, and where waiting counts as running;
+ * an empty text if there are none.
+ */
+export function unknownText(root: Factor, gaps: readonly Pick<Gap, 'polled'>[]): string {
+  const groups = Map.groupBy(missingIn(root), (one) => one.missing ?? '')
+  const factors = [...groups].map(([reason, own]) => {
+    return `${own.map((one) => titleOf(one).toLowerCase()).join(', ')} (${reason})`
   })
+  const waits = gaps.flatMap(({ polled }) => {
+    return polled === null ? [] : `waiting in ${polled} (not looked at; it counts as running)`
+  })
+  const all = root.value === null ? factors : [...factors, ...waits]
+  return all.length === 0 ? '' : `Not known: ${all.join('; ')}`
 }
 
-function missingIn({ parts }: Factor): readonly Factor[] {
-  return parts.flatMap((part) => (part.value === null ? [part] : missingIn(part)))
+function missingIn(factor: Factor): readonly Factor[] {
+  return factor.value === null ? [factor] : factor.parts.flatMap(missingIn)
 }

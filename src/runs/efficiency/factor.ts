@@ -4,7 +4,9 @@ import { roundTo } from '../../lib/round.ts'
 export const FACTORS = {
   efficiency: {
     title: 'Efficiency',
-    meaning: 'the part of the time that was spent computing',
+    meaning:
+      'the part of the time that was spent computing; without the calls of MPI, a process that ' +
+      'waits in MPI counts as computing, too',
     loss: null,
   },
   'load-balance': {
@@ -49,7 +51,7 @@ export const FACTORS = {
   activity: {
     title: 'Activity',
     meaning: 'of the rest of the time, the part in which a thread could run',
-    loss: 'threads that were idle',
+    loss: 'idle processes',
   },
 } as const satisfies Readonly<Record<string, FactorText>>
 

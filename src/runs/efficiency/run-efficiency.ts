@@ -2,7 +2,7 @@ import { durationText } from '../../lib/duration.ts'
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageShares, storageWait } from '../findings/devices/storage-rule.ts'
-import { PROCESSOR_TIME_READS } from '../findings/processor-time.ts'
+import { PROCESSOR_TIME_READS, timeByProgram } from '../findings/processor-time.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Factor, missingFactor } from './factor.ts'
@@ -39,6 +39,8 @@ export interface Efficiency {
   readonly processes: readonly ProcessEfficiency[]
   /** The pods; empty if the basis is an MPI job. */
   readonly pods: readonly PodEfficiency[]
+  /** The program that used nearly all CPU time of the pods; null if none did, or of an MPI job. */
+  readonly program: string | null
   /** The number of processes of the MPI job, or of pods. */
   readonly size: number
   /** The identifier of the MPI job; null if there is none. */
@@ -81,8 +83,12 @@ export const EFFICIENCY_READS: readonly SectionColumns[] = [
  */
 export function runEfficiency(run: RunEvidence, isStuck: boolean): Efficiency {
   const efficiency = recordedEfficiency(run)
-  const { root } = efficiency
-  if (!isStuck || root.value !== null) return efficiency
+  return isStuck ? withoutProgress(efficiency) : efficiency
+}
+
+/** Says that an efficiency is not known because processes make no progress. */
+export function withoutProgress(efficiency: Efficiency): Efficiency {
+  if (efficiency.root.value !== null) return efficiency
   return { ...efficiency, root: missingFactor('efficiency', 'the job made no progress') }
 }
 
@@ -119,6 +125,7 @@ function jobEfficiency(mpiJob: MpiJob, run: RunEvidence): Efficiency {
     seen,
     processes: times.map((one) => ({ ...one, split: splitTimes(one) })),
     pods: [],
+    program: null,
     size,
     job,
     otherJobs: 0,
@@ -211,10 +218,24 @@ function processorEfficiency({ pods }: RunEvidence): Efficiency {
     seen: elapsed,
     processes: [],
     pods: times.map((one) => ({ ...one, shares: podShares(one) })),
+    program: mainProgram(pods),
     size: times.length,
     job: null,
     otherJobs: 0,
   }
+}
+
+/** The part of the CPU time from which a program used nearly all of it. */
+const MAIN_PART = 0.9
+
+function mainProgram(pods: readonly PodEvidence[]): string | null {
+  const programs = new Map<string, number>()
+  for (const pod of pods)
+    for (const [program, seconds] of timeByProgram(pod))
+      programs.set(program, (programs.get(program) ?? 0) + seconds)
+  const all = sumOf([...programs.values()]) ?? 0
+  const main = [...programs].find(([, seconds]) => seconds > 0 && seconds >= MAIN_PART * all)
+  return main?.[0] ?? null
 }
 
 function podTimes(pod: PodEvidence): PodTimes {

@@ -3,7 +3,7 @@ import { formatList } from '../../lib/format-list.ts'
 import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import type { Gap, LookedAt } from '../findings/looked-at.ts'
-import { isStuckAtEnd, NO_PROGRESS } from '../findings/no-progress-rule.ts'
+import { isStuck, isStuckAtEnd, NO_PROGRESS } from '../findings/no-progress-rule.ts'
 import { factText, podsText, podText } from '../rules/sentence.ts'
 import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
@@ -14,7 +14,7 @@ export interface RunFacts {
   /** The length of the run in seconds; 0 if it is not known. */
   readonly duration: number
   readonly pods: number
-  readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size'> & {
+  readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size' | 'program'> & {
     readonly processes: readonly Pick<ProcessEfficiency, 'pod'>[]
   }
   /** The findings, the worst first. */
@@ -29,6 +29,8 @@ export interface RunFacts {
   readonly isCut?: boolean
   /** Whether the run has ended; or whether only its last part is known. */
   readonly span?: RunSpan
+  /** Whether processes make no progress now; the findings need not say it. */
+  readonly isStuck?: boolean
 }
 
 /**
@@ -65,14 +67,41 @@ const MAX_CAUSES = 2
 export function verdict(facts: RunFacts): string {
   const failure = facts.findings.find(({ severity }) => severity === 'failure')
   const reason = isUnfinished(facts) ? facts.completion?.reason : null
+  const hidden = findHidden(facts)
   const parts = [
     `${lengthOf(facts)}${endingOf(facts)}.`,
     failure?.sentence ?? reason ?? [],
+    ...(hidden === undefined ? [] : [hiddenText(hidden, facts)]),
     efficiencyText(facts),
     worstFinding(facts),
-    gapText(facts.looked.gaps),
+    gapText(facts.looked.gaps.filter((gap) => gap !== hidden)),
   ]
   return parts.flat().join(' ')
+}
+
+/**
+ * Returns where processes may have waited forever although they ran, such as in MPI, because it was
+ * not looked at; undefined if a run finished, or it is known that it made no progress.
+ */
+function findHidden({ looked, completion, findings, isStuck: isStuckNow }: RunFacts) {
+  if (completion?.state === 'finished' || isStuckNow === true || isStuck(findings)) return undefined
+  return looked.gaps.find(({ polled }) => polled !== null)
+}
+
+/** Reports whether processes may still wait where it was not looked at. */
+export function mayWaitNow(facts: RunFacts): boolean {
+  const { completion, isCut = false } = facts
+  return (completion === null || isCut) && findHidden(facts) !== undefined
+}
+
+function hiddenText({ what, how, pods, polled }: Gap, { completion }: RunFacts): string {
+  const makes = completion === null ? 'makes' : 'made'
+  const where = pods === null ? '' : ` in ${podsText(pods)}`
+  return (
+    `Whether the job ${makes} progress is not known: ${what} were not looked at${where} ` +
+    `(${how}), and a process that waits in ${polled} counts as running, so busy processors do ` +
+    'not show progress.'
+  )
 }
 
 function isUnfinished({ completion }: RunFacts): boolean {
@@ -89,7 +118,7 @@ function endingOf(facts: RunFacts): string {
   const isEnd = ({ rule, severity }: RunFinding) =>
     severity === 'failure' && rule !== NO_PROGRESS.name
   if (findings.some(isEnd)) return ' and failed'
-  if (isStuckAtEnd(findings))
+  if (facts.isStuck === true || isStuckAtEnd(findings))
     return completion === null
       ? ' and makes no progress'
       : '; it makes no progress, and its end is not known'
@@ -100,7 +129,11 @@ function endingOf(facts: RunFacts): string {
 /** Returns what was not looked at, although it may have held the run up. */
 function gapText(gaps: readonly Gap[]): readonly string[] {
   if (gaps.length === 0) return []
-  const items = gaps.map(({ what, how, pods }) => {
+  // Gaps that need the same annotation share it.
+  const alike = Map.groupBy(gaps, ({ what, how, pods }) => JSON.stringify([how ?? what, pods]))
+  const items = [...alike.values()].map((own) => {
+    const [{ how, pods }] = own as [Gap]
+    const what = own.map((gap) => gap.what).join(' and ')
     const where = pods === null ? [] : [`in ${podsText(pods)}`]
     const more = how === null ? '' : ` (${how})`
     return `${[what, ...where].join(' ')}${more}`
@@ -167,7 +200,7 @@ function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: nu
   // A process that polls for others runs, too.
   const canPoll = efficiency.basis === 'processors' && looked.gaps.some(({ isOfTool }) => isOfTool)
   const part = canPoll
-    ? `a thread ran for ${percent} of the time`
+    ? `${efficiency.program ?? 'the processes'} ran for ${percent} of the time`
     : `${percent} of the time was spent computing`
   const names = formatList(metrics, 'and')
   return `Nothing that ${names} ${verb}${seen} held this run up${until}: ${part}.`

@@ -1,3 +1,4 @@
+import { KEYS } from '../../core/keys.ts'
 import { formatList } from '../../lib/format-list.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import { METRICS } from '../metrics/index.ts'
@@ -20,12 +21,17 @@ export interface LookedAt {
 export interface Gap {
   /** Such as `waiting and hangs in MPI`, or `storage`. */
   readonly what: string
-  /** How it can be known, such as `needs mpi-trace`; null if that depends on the node. */
+  /**
+   * How it can be known, such as `needs ridealong.dev/inject: "vitals,mpi-trace"`; null if that
+   * depends on the node.
+   */
   readonly how: string | null
   /** The pods in which it was not looked at; null if it was in none. */
   readonly pods: readonly string[] | null
   /** Whether only a metric with a tool looks at it. */
   readonly isOfTool: boolean
+  /** The area, such as MPI, if a process that waits there usually runs; null otherwise. */
+  readonly polled: string | null
 }
 
 /**
@@ -35,29 +41,35 @@ export interface Gap {
  * mapped.
  *
  * @param known the names of all pods
+ * @param metrics the names of the metrics that were collected
  * @param notChecked the rules that were not checked
  * @param hasOpenEnd whether the run may have ended in a way that is not known
  */
 export function findLookedAt(
   run: RunEvidence,
   known: readonly string[],
+  metrics: readonly string[],
   notChecked: readonly UncheckedRule[],
   hasOpenEnd: boolean,
 ): LookedAt {
   const special = SPECIAL.map((one) => lookAt(one, run))
   const areas = AREAS.map((area) => ({ area, pods: uncheckedPods(area, known, notChecked) }))
   const openEnds = hasOpenEnd ? podsOf(CONTAINER_FAILED.name, known, notChecked) : []
-  const gapIn = (pods: readonly string[], gap: Omit<Gap, 'pods'>): readonly Gap[] =>
-    pods.length === 0 ? [] : [{ ...gap, pods: pods.length < known.length ? pods : null }]
+  const gapIn = (pods: readonly string[], gap: GapFacts): readonly Gap[] =>
+    pods.length === 0
+      ? []
+      : [{ polled: null, ...gap, pods: pods.length < known.length ? pods : null }]
+  const how = howToLook(metrics, special)
   return {
     seen: [
       ...special.flatMap(({ shows, isSeen }) => (isSeen ? shows.area : [])),
       ...areas.flatMap(({ area, pods }) => (pods.length === 0 ? area : [])),
     ],
     gaps: [
-      ...special.flatMap(({ shows: { what }, metric, missing }) =>
-        gapIn(missing, { what, how: `needs ${metric}`, isOfTool: true }),
-      ),
+      ...special.flatMap(({ shows: { area, what, isPolled }, missing }) => {
+        const polled = isPolled === true ? area : null
+        return gapIn(missing, { what, how, isOfTool: true, polled })
+      }),
       ...areas.flatMap(({ area, pods }) => gapIn(pods, { what: area, how: null, isOfTool: false })),
       ...gapIn(openEnds, {
         what: 'how the containers ended',
@@ -73,6 +85,15 @@ export function findLookedAt(
       }),
     ],
   }
+}
+
+type GapFacts = Omit<Gap, 'pods' | 'polled'> & Partial<Pick<Gap, 'polled'>>
+
+/** Names the annotation that requests the metrics of a run, and those that would show more. */
+function howToLook(metrics: readonly string[], special: readonly SpecialLook[]): string {
+  const missing = special.flatMap((one) => (one.missing.length > 0 ? one.metric : []))
+  const all = new Set([...metrics, ...missing])
+  return `needs ${KEYS.inject}: "${[...all].join(',')}"`
 }
 
 type Shows = NonNullable<RunMetric['shows']>

@@ -39,6 +39,8 @@ export interface ShownOfLibrary {
   readonly library: string
   /** Whether it is named if it is not known which libraries a program has mapped. */
   readonly isCommon?: boolean
+  /** Whether a process that waits there usually runs, as if it computed. */
+  readonly isPolled?: boolean
 }
 
 /** A measured column, and how `top` shows it. */

@@ -1,6 +1,12 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
-import { type RunSpan, type VerdictKind, verdict, verdictKind } from '../efficiency/verdict.ts'
+import {
+  mayWaitNow,
+  type RunSpan,
+  type VerdictKind,
+  verdict,
+  verdictKind,
+} from '../efficiency/verdict.ts'
 import { groupLogs, type PodEnd, readPodEnd } from '../ends/pod-ends.ts'
 import { cutLogs, type RunCompletion, readCompletion } from '../ends/run-completion.ts'
 import { groupByPod } from '../evidence/run-evidence.ts'
@@ -50,6 +56,8 @@ export interface AssessedRun extends ChosenRun {
   readonly verdict: string
   /** The same as a word. */
   readonly kind: VerdictKind
+  /** Whether processes may still wait where it was not looked at. */
+  readonly mayWaitNow: boolean
 }
 
 /** The tracks of a run, and when they begin and end. */
@@ -85,19 +93,26 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     programs: readProgramEnds(evidence),
     findings: found.findings,
   })
-  const looked = findLookedAt(evidence, pods, found.notChecked, completion.state !== 'finished')
+  const metrics = metricsIn(run)
+  const isOpen = completion.state !== 'finished'
+  const looked = findLookedAt(evidence, pods, metrics, found.notChecked, isOpen)
   const facts = {
     duration,
     pods: pods.length,
     efficiency,
     findings: found.findings,
-    metrics: metricsIn(run),
+    metrics,
     looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },
     span,
     // A run that goes on has no end yet, so that its end is not missing.
     ...(span === 'whole' ? { completion, isCut: cutLogs(ends).length > 0 } : { completion: null }),
   }
-  const said = { verdict: verdict(facts), kind: verdictKind(facts), looked: facts.looked }
+  const said = {
+    verdict: verdict(facts),
+    kind: verdictKind(facts),
+    looked: facts.looked,
+    mayWaitNow: mayWaitNow(facts),
+  }
   return { ...chosen, found, efficiency, times, completion, ...said }
 }
 

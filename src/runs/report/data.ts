@@ -1,5 +1,6 @@
 import { keepOutliers } from '../../lib/statistics.ts'
-import { firstAdvice } from '../efficiency/advice.ts'
+import { firstAdvice, stacksAdvice } from '../efficiency/advice.ts'
+import { unknownText } from '../efficiency/factor-lines.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import type { RunSpan, VerdictKind } from '../efficiency/verdict.ts'
@@ -19,6 +20,7 @@ import { type CollectedRun, listProcessPlots } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import type { Measure } from './measures.ts'
 import { listNotices, type ShownPart } from './notices.ts'
+import { findWorkload } from './observed-pods.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
@@ -47,6 +49,8 @@ export interface PageData {
   readonly activity: ActivityData
   /** The efficiency of the run, with its factors. */
   readonly factors: readonly ShownFactor[]
+  /** Which factors are not known, each with the reason; empty if there are none. */
+  readonly unknown: string
   readonly findings: FindingsData
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
@@ -124,13 +128,14 @@ export function reportModel(
     logs: run.sources.size,
     notices: listNotices(run, shownParts(table, parts), groups),
     verdict: assessed.verdict,
-    advice: firstAdvice(found.findings, efficiency.root),
+    advice: adviceFor(assessed),
     activity: activityData(
       stepsByPod(run, { podOf, offsetOf: (source) => times.offsets.get(source) ?? 0 }),
       efficiency,
       { pods, named: namedPods(found.findings), duration: times.duration },
     ),
     factors: shownFactors(efficiency.root),
+    unknown: unknownText(efficiency.root, assessed.looked.gaps),
     findings: findingsData(found, shown, parts.sections),
     ...table,
     duration: secondsOf(times),
@@ -142,6 +147,14 @@ export function reportModel(
   const documents = Object.assign({}, ...reports.map(({ document }) => document))
   const { kind, looked } = assessed
   return { run, podOf, pods, found, efficiency, kind, looked, groups: kept, page, documents }
+}
+
+/** Returns what to do first about a run; null if nothing needs to be done. */
+function adviceFor({ whole, found, efficiency, mayWaitNow }: AssessedRun): string | null {
+  const advice = firstAdvice(found.findings, efficiency.root) ?? []
+  const look = mayWaitNow ? [stacksAdvice(findWorkload(whole))] : []
+  const all = [...look, advice].flat()
+  return all.length === 0 ? null : all.join(' ')
 }
 
 /** Returns the pods of the findings, those that lost the most time first. */

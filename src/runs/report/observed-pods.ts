@@ -75,7 +75,7 @@ export function missingPods(indexes: readonly (string | null)[]): readonly Gap[]
 }
 
 function unseen(what: string): Gap {
-  return { what, how: null, pods: null, isOfTool: false }
+  return { what, how: null, pods: null, isOfTool: false, polled: null }
 }
 
 function podKey({ namespace, pod, source }: LogSource['place']): string {
@@ -90,4 +90,24 @@ function missingIndexes(indexes: readonly (string | null)[]): readonly string[] 
   return Array.from({ length: most }, (_, index) => index)
     .filter((index) => !known.has(index))
     .map(String)
+}
+
+/** The workload of a run. Each is null if it is not the same in all logs, or not known. */
+export interface ReportedWorkload {
+  /** KIND/NAME of the owner of the pods. */
+  readonly owner: string | null
+  readonly namespace: string | null
+}
+
+/** Returns the owner and the namespace of the observed pods. */
+export function findWorkload({ sources }: Pick<CollectedRun, 'sources'>): ReportedWorkload {
+  const all = [...sources.values()]
+  const owner = onlyOf(all.map(({ log }) => log?.metadata.owner))
+  const namespace = onlyOf(all.map(({ place }) => place.namespace))
+  return { owner, namespace }
+}
+
+function onlyOf(values: readonly unknown[]): string | null {
+  const [first, ...others] = new Set(values)
+  return others.length === 0 && typeof first === 'string' && first !== '' ? first : null
 }

@@ -12,5 +12,11 @@ export const MPI_TRACE = {
   rules: [WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT, MUCH_TIME_IN_MPI],
   stuck: MPI_STUCK,
   end: mpiEnd,
-  shows: { area: 'MPI', what: 'waiting and hangs in MPI', library: 'mpi', isCommon: true },
+  shows: {
+    area: 'MPI',
+    what: 'waiting and hangs in MPI',
+    library: 'mpi',
+    isCommon: true,
+    isPolled: true,
+  },
 } as const satisfies RunMetric

@@ -6,7 +6,7 @@ const MAX_FINDINGS = 3
 
 /** The data of the first screen, which a browser reads before the other data of the page. */
 export interface OverviewData
-  extends Pick<PageData, 'duration' | 'samples' | 'logs' | 'factors' | 'activity'> {
+  extends Pick<PageData, 'duration' | 'samples' | 'logs' | 'factors' | 'unknown' | 'activity'> {
   readonly pods: number
   readonly programs: number
   /** The worst findings, the worst first. */
@@ -27,13 +27,14 @@ export interface WorstFinding
 
 /** Returns the data of the first screen of a page. */
 export function overviewData(page: PageData): OverviewData {
-  const { duration, samples, logs, factors, activity, pods, programs, findings } = page
+  const { duration, samples, logs, factors, unknown, activity, pods, programs, findings } = page
   const worst = findings.findings.slice(0, MAX_FINDINGS)
   return {
     duration,
     samples,
     logs,
     factors,
+    unknown,
     activity,
     pods: pods.length,
     programs: programs.length,

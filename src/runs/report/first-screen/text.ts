@@ -6,16 +6,19 @@ import type { ShownFinding } from '../findings-data.ts'
 /** The most findings that the text has. */
 const MAX_FINDINGS = 3
 /** The most notes about the data that the text has. */
-const MAX_NOTES = 2
+const MAX_NOTES = 6
 
 /**
  * Formats a report for a terminal: how the run went, its efficiency, and the worst findings. The
  * page of the run has everything else.
  */
-export function formatReport(title: string, { page, efficiency }: ReportModel): TextBlock[] {
+export function formatReport(
+  title: string,
+  { page, efficiency, looked }: ReportModel,
+): TextBlock[] {
   const { verdict, advice, notices, findings, profiles } = page
   const hot = profiles?.hot?.sentence
-  const factors = factorLines(efficiency.root)
+  const factors = factorLines(efficiency.root, looked.gaps)
   return [
     { text: title, tone: 'heading' },
     verdict,
@@ -35,17 +38,21 @@ function findingBlocks(findings: readonly ShownFinding[]): readonly TextBlock[] 
     return [{ text: title, tone: TONES[severity] ?? 'doubtful' }, sentence] as const
   })
   const heading: TextBlock = { text: 'Findings, the worst first:', tone: 'heading' }
-  return ['', heading, { rows, indent: 2 }, ...moreBlocks(findings.length - rows.length, 'finding')]
+  const others = findings.slice(MAX_FINDINGS).map(({ title }) => title)
+  const more =
+    others.length === 0 ? [] : [`  and ${counted(others, 'finding')}: ${others.join(', ')}`]
+  return ['', heading, { rows, indent: 2 }, ...more]
 }
 
 function noteBlocks(notices: readonly string[]): readonly TextBlock[] {
   if (notices.length === 0) return []
   const rows = notices.slice(0, MAX_NOTES).map((notice) => [notice])
   const heading: TextBlock = { text: 'Notes about the data:', tone: 'heading' }
-  return ['', heading, { rows, indent: 2 }, ...moreBlocks(notices.length - rows.length, 'note')]
+  const others = notices.slice(MAX_NOTES)
+  const more = others.length === 0 ? [] : [`  and ${counted(others, 'note')}, in --output json`]
+  return ['', heading, { rows, indent: 2 }, ...more]
 }
 
-function moreBlocks(count: number, word: string): readonly TextBlock[] {
-  if (count === 0) return []
-  return [`  and ${count} more ${word}${count === 1 ? '' : 's'}`]
+function counted({ length }: readonly string[], word: string): string {
+  return `${length} more ${word}${length === 1 ? '' : 's'}`
 }

@@ -84,7 +84,7 @@ export function buildFindings() {
   const { findings, notes } = DATA.findings
   const none =
     notes.length === 0
-      ? 'No rule found anything that held the run up.'
+      ? 'Of what was looked at, no rule found anything that held the run up.'
       : 'The rules that could be checked found nothing that held the run up.'
   const some = 'What held the run up: failures first, then the most time lost, then risks.'
   inside('findings', '.note').textContent = findings.length === 0 ? none : some

@@ -1,10 +1,10 @@
-import { type Efficiency, runEfficiency } from '../../efficiency/run-efficiency.ts'
-import { verdict as describeRun } from '../../efficiency/verdict.ts'
+import { factorLines } from '../../efficiency/factor-lines.ts'
+import { type Efficiency, runEfficiency, withoutProgress } from '../../efficiency/run-efficiency.ts'
+import { verdict as describeRun, type RunFacts } from '../../efficiency/verdict.ts'
 import { type RunCompletion, readCompletion } from '../../ends/run-completion.ts'
 import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { applyRules, listUnchecked, type RunFinding } from '../../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../../findings/looked-at.ts'
-import { isStuck } from '../../findings/no-progress-rule.ts'
 import type { RuleName } from '../../findings/rules.ts'
 import { readProgramEnds } from '../../metrics/program-ends.ts'
 import type { AssessedRun } from '../../report/assess.ts'
@@ -22,6 +22,8 @@ export interface Assessment {
   readonly verdict: string | undefined
   /** How efficient the run was so far; undefined if there are too few rows. */
   readonly efficiency: Efficiency | undefined
+  /** What was looked at; undefined if there are too few rows. */
+  readonly looked: LookedAt | undefined
   /** The names of the findings of each pod, as NAMESPACE/POD, the worst first. */
   readonly findings: ReadonlyMap<string, readonly RuleName[]>
   /** The processes that make no progress. */
@@ -34,6 +36,11 @@ export function alarmsIn({
   stuck,
 }: Pick<Assessment, 'verdict' | 'stuck'>): readonly string[] {
   return stuck.flatMap(({ sentence }) => (verdict.includes(sentence) ? [] : sentence))
+}
+
+/** Returns the efficiency so far as lines for people. */
+export function factorsIn({ efficiency, looked }: Assessment): readonly string[] {
+  return efficiency === undefined ? [] : factorLines(efficiency.root, looked?.gaps ?? [])
 }
 
 /** Assesses a run again and again while it goes on. */
@@ -53,6 +60,7 @@ export function assessmentOf({
   podOf,
   found: { findings },
   efficiency,
+  looked,
   verdict,
 }: AssessedRun): Assessment {
   const names = new Map([...run.sources].map(([log, { place }]) => [podOf(log), podName(place)]))
@@ -63,6 +71,7 @@ export function assessmentOf({
   return {
     verdict,
     efficiency,
+    looked,
     findings: byPod,
     stuck: stuck.map((finding) => ({
       sentence: finding.sentence,
@@ -82,16 +91,26 @@ interface State {
   logs: number
 }
 
-type RunSoFar = Pick<Assessment, 'verdict' | 'efficiency'> & {
+interface RunSoFar {
+  /** What the rows so far say; undefined if there are too few. */
+  readonly facts: (RunFacts & { readonly efficiency: Efficiency }) | undefined
   /** The failures of each pod, which stay. */
   readonly failures: ReadonlyMap<string, readonly RuleName[]>
+}
+
+/** Says how a run went so far. @param isStuck whether processes make no progress now */
+function describe({ facts }: RunSoFar, isStuck: boolean) {
+  if (facts === undefined) return { verdict: undefined, efficiency: undefined, looked: undefined }
+  const efficiency = isStuck ? withoutProgress(facts.efficiency) : facts.efficiency
+  const verdict = describeRun({ ...facts, efficiency, isStuck })
+  return { verdict, efficiency, looked: facts.looked }
 }
 
 /** @param clock returns the time in milliseconds, to limit the cost; undefined for no limit */
 export function startAssessor(clock?: () => number): Assessor {
   const state: State = {
     shown: startShownFindings(),
-    run: { verdict: undefined, efficiency: undefined, failures: new Map() },
+    run: { facts: undefined, failures: new Map() },
     windows: -1,
     logs: -1,
   }
@@ -102,9 +121,8 @@ export function startAssessor(clock?: () => number): Assessor {
       // A large run gets no two long turns in one frame.
       const isLong = windowPace(() => lookAtWindows(state, pods))
       if (!isLong) runPace(() => lookAtRun(state, pods))
-      const { verdict, efficiency, failures } = state.run
-      const findings = joined(state.shown, failures, stuck)
-      return { verdict, efficiency, findings, stuck }
+      const findings = joined(state.shown, state.run.failures, stuck)
+      return { ...describe(state.run, stuck.length > 0), findings, stuck }
     },
   }
 }
@@ -139,23 +157,17 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
     labels.podOf,
   )
   const { found, ...applied } = applyRules(run)
-  const efficiency = runEfficiency(run, isStuck(applied.findings))
+  // The newest rows say whether processes make progress now.
+  const efficiency = runEfficiency(run, false)
   const findings = applied.findings.filter(isRecorded)
   const failures = failuresIn(findings, labels.nameOf)
   const length = lengthOf(pods, run, efficiency)
-  if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
+  if (length.duration < MIN_SECONDS) return { facts: undefined, failures }
   const completion = length.span === 'whole' ? readCompletionOf(run, findings) : null
-  const metrics = pods.flatMap(({ observers }) => observers.map(({ metric }) => metric))
-  const verdict = describeRun({
-    ...length,
-    pods: pods.length,
-    efficiency,
-    findings,
-    metrics: distinct(metrics),
-    looked: lookedAt(pods, run, found, completion),
-    completion,
-  })
-  return { verdict, efficiency, failures }
+  const metrics = distinct(pods.flatMap(({ observers }) => observers.map(({ metric }) => metric)))
+  const looked = lookedAt(pods, run, metrics, found, completion)
+  const facts = { ...length, pods: pods.length, efficiency, findings, metrics, looked, completion }
+  return { facts, failures }
 }
 
 /** Returns the failures of each pod. */
@@ -177,13 +189,15 @@ function readCompletionOf(run: RunEvidence, findings: readonly RunFinding[]): Ru
 function lookedAt(
   pods: readonly LivePod[],
   run: RunEvidence,
+  metrics: readonly string[],
   found: Parameters<typeof listUnchecked>[2],
   completion: RunCompletion | null,
 ): LookedAt {
   const known = run.pods.map(({ pod }) => pod)
   const unchecked = listUnchecked(run, known, found)
-  if (completion === null) return findLookedAt(run, known, unchecked, false)
-  const { seen, gaps } = findLookedAt(run, known, unchecked, completion.state !== 'finished')
+  if (completion === null) return findLookedAt(run, known, metrics, unchecked, false)
+  const isOpen = completion.state !== 'finished'
+  const { seen, gaps } = findLookedAt(run, known, metrics, unchecked, isOpen)
   const missing = missingPods(pods.map(({ pod_index }) => pod_index))
   return { seen, gaps: [...missing, ...gaps] }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { factor, missingFactor } from '../../../../src/runs/efficiency/factor.ts'
-import { factorLines } from '../../../../src/runs/efficiency/factor-lines.ts'
+import { factorLines, unknownText } from '../../../../src/runs/efficiency/factor-lines.ts'
 
 t.test('each factor is shown as the product of its factors', async (t) => {
   const balance = factor('load-balance', 0.8, {
@@ -9,11 +9,12 @@ t.test('each factor is shown as the product of its factors', async (t) => {
   const both = factor('communication-and-platform', 0.5, {
     parts: [missingFactor('communication', 'no rows'), missingFactor('platform', 'no rows')],
   })
-  t.strictSame(factorLines(factor('efficiency', 0.4, { parts: [balance, both] })), [
+  t.strictSame(factorLines(factor('efficiency', 0.4, { parts: [balance, both] }), []), [
     'Efficiency 0.40 = load balance 0.80 × communication and platform 0.50',
     '  Load balance 0.80 = between pods 1.00 × within pods 0.80',
-    'Time was lost to: MPI and waiting (communication and platform), uneven work (load balance)',
-    'Communication, platform: not known: no rows',
+    'The other 60 % of the time: MPI and waiting (communication and platform), uneven work (load ' +
+      'balance)',
+    'Not known: communication, platform (no rows)',
   ])
 })
 
@@ -23,16 +24,29 @@ t.test('the factor to which most of the time was lost comes first', async (t) =>
   })
   const root = factor('efficiency', 0.45, { parts: [factor('load-balance', 0.999), both] })
   t.equal(
-    factorLines(root).at(-1),
-    'Time was lost to: waiting for a processor (platform), MPI (communication)',
+    factorLines(root, []).at(-1),
+    'The other 55 % of the time: waiting for a processor (platform), MPI (communication)',
   )
 })
 
 t.test('nothing is lost to the efficiency if none of its factors is known', async (t) => {
   const root = factor('efficiency', 0.5, { parts: [missingFactor('platform', 'no rows')] })
-  t.strictSame(factorLines(root), ['Platform: not known: no rows'])
+  t.strictSame(factorLines(root, []), ['Not known: platform (no rows)'])
 })
 
 t.test('an efficiency that is not known has no lines', async (t) => {
-  t.strictSame(factorLines(missingFactor('efficiency', 'no rows')), [])
+  t.strictSame(factorLines(missingFactor('efficiency', 'no rows'), []), [])
+})
+
+t.test('a product has only the known factors, and then says what is not known', async (t) => {
+  const parts = [factor('platform', 0.98), missingFactor('storage', 'no rows')]
+  const root = factor('efficiency', 0.98, { parts })
+  t.strictSame(factorLines(root, [{ polled: 'MPI' }, { polled: null }]), [
+    'Efficiency 0.98 = platform 0.98 (known factors only)',
+    'The other 2 % of the time: waiting for a processor (platform)',
+    'Not known: storage (no rows); waiting in MPI (not looked at; it counts as running)',
+  ])
+  const missing = missingFactor('efficiency', 'no rows')
+  t.equal(unknownText(missing, [{ polled: 'MPI' }]), 'Not known: efficiency (no rows)')
+  t.equal(unknownText(factor('efficiency', 1), []), '')
 })

@@ -6,6 +6,7 @@ import {
   processorFactors,
 } from '../../../../src/runs/efficiency/processor-factors.ts'
 import {
+  mayWaitNow,
   type RunFacts,
   VERDICTS,
   verdict,
@@ -51,7 +52,7 @@ const factsOf = (
   basis: 'mpi' | 'processors' = 'mpi',
 ): RunFacts => ({
   ...{ duration: 58.3, pods: 4, findings: [], ...SEEN },
-  efficiency: { basis, root, size: 2, processes: [{ pod: '0' }, { pod: '1' }] },
+  efficiency: { basis, root, size: 2, processes: [{ pod: '0' }, { pod: '1' }], program: 'lmp' },
   ...changes,
 })
 
@@ -77,7 +78,7 @@ t.test(
     const processes = Array.from({ length: 782 }, (_, index) => ({ pod: String(index % 5) }))
     const root = mpi([0.9, 0.88], 0)
     t.equal(
-      verdictOf(root, { efficiency: { basis: 'mpi', root, size: 840, processes } }),
+      verdictOf(root, { efficiency: { basis: 'mpi', root, size: 840, processes, program: null } }),
       'Took 58.3 s on 840 MPI ranks. Efficiency 0.89 of the 782 recorded of 840 MPI ranks: ' +
         'threads that could run had a processor (platform 1.00).',
     )
@@ -118,7 +119,8 @@ t.test('the findings name the reason for which threads waited', async (t) => {
 })
 
 t.test('the pods are not counted if not all ranks were recorded', async (t) => {
-  const efficiency = { basis: 'mpi', root: mpi([0.9, 0.88], 0), size: 3 } as const
+  const root = mpi([0.9, 0.88], 0)
+  const efficiency = { basis: 'mpi', root, size: 3, program: null } as const
   const textOn = (...pods: readonly string[]) =>
     verdictOf(efficiency.root, {
       efficiency: { ...efficiency, processes: pods.map((pod) => ({ pod })) },
@@ -219,22 +221,96 @@ t.test('the length of a run has a unit that people read', async (t) => {
 })
 
 const gap = (what: string, facts: Partial<Gap> = {}): Gap => {
-  return { what, how: null, pods: null, isOfTool: false, ...facts }
+  return { what, how: null, pods: null, isOfTool: false, polled: null, ...facts }
 }
 
+const MPI_GAP = gap('waiting and hangs in MPI', {
+  how: 'needs x',
+  isOfTool: true,
+  polled: 'MPI',
+})
+
 t.test('what was not looked at is named, with how it can be known', async (t) => {
-  const gaps = [
-    gap('waiting and hangs in MPI', { how: 'needs mpi-trace', isOfTool: true }),
-    gap('storage', { pods: ['1', '2'] }),
-  ]
+  const gaps = [MPI_GAP, gap('storage', { pods: ['1', '2'] })]
   const looked = { seen: ['processors'], gaps }
   t.equal(
     verdictOf(processors({}), { looked, metrics: ['perf-sysstat', 'vitals'] }, 'processors'),
     'Took 58.3 s on 4 pods. Nothing that perf-sysstat and vitals see (processors) held this run ' +
-      'up: a thread ran for 95 % of the time. Not looked at: waiting and hangs in MPI (needs ' +
-      'mpi-trace), storage in pods 1-2.',
+      'up: lmp ran for 95 % of the time. Not looked at: waiting and hangs in MPI (needs x), ' +
+      'storage in pods 1-2.',
     'processes that wait in MPI run, too',
   )
+})
+
+t.test('areas that need the same annotation share it', async (t) => {
+  const python = gap('waiting in Python', { how: 'needs x', isOfTool: true })
+  const gaps = [MPI_GAP, python, gap('storage'), gap('memory')]
+  t.match(
+    verdictOf(processors({}), { looked: { seen: [], gaps } }, 'processors'),
+    / Not looked at: waiting and hangs in MPI and waiting in Python \(needs x\), storage, memory\.$/,
+  )
+})
+
+t.test('without a program that used nearly all CPU time, the processes ran', async (t) => {
+  const root = processors({})
+  const efficiency = { ...factsOf(root).efficiency, basis: 'processors', program: null } as const
+  const text = verdictOf(root, { looked: { seen: [], gaps: [MPI_GAP] }, efficiency })
+  t.match(text, / held this run up: the processes ran for 95 % of the time\. /)
+})
+
+t.test('what may hide a hang comes before all praise, unless the run finished', async (t) => {
+  const looked = { seen: ['processors'], gaps: [MPI_GAP, gap('storage')] }
+  const textOf = (changes: Partial<RunFacts>, root = processors({})) =>
+    verdictOf(root, { looked, pods: 1, ...changes }, 'processors')
+  const hidden =
+    'progress is not known: waiting and hangs in MPI were not looked at (needs x), and a process ' +
+    'that waits in MPI counts as running, so busy processors do not show progress.'
+  const praise =
+    'Nothing that vitals sees (processors) held this run up: lmp ran for 95 % of the time. Not ' +
+    'looked at: storage.'
+  const unknown = { state: 'unknown', reason: '' } as const
+  t.equal(
+    textOf({ completion: unknown }),
+    `Took 58.3 s on 1 pod. Whether the job made ${hidden} ${praise}`,
+  )
+  t.equal(
+    textOf({ completion: null, span: 'so far' }),
+    `Has taken 58.3 s so far on 1 pod. Whether the job makes ${hidden} ${praise}`,
+  )
+  const reason = 'The end of the log a.vitals.log is missing.'
+  t.match(
+    textOf({ completion: { state: 'unfinished', reason }, isCut: true }),
+    / its end is not known\. The end of the log a\.vitals\.log is missing\. Whether the job made /,
+  )
+  t.match(
+    textOf({ completion: unknown }, processors({ ran: 50, waited: 48 })),
+    / do not show progress\. Efficiency 0\.50: threads waited for a processor /,
+  )
+  t.notMatch(textOf({}), 'Whether', 'a run that finished has short words')
+  t.notMatch(textOf({ completion: null, isStuck: true }), 'Whether')
+  t.match(
+    textOf({
+      completion: unknown,
+      looked: { ...looked, gaps: [{ ...MPI_GAP, pods: ['1', '2'] }] },
+    }),
+    / in MPI were not looked at in pods 1-2 \(needs x\), and /,
+  )
+})
+
+t.test('processes may still wait only if their end was not seen', async (t) => {
+  const looked = { seen: [], gaps: [MPI_GAP] }
+  const mayWait = (changes: Partial<RunFacts>) =>
+    mayWaitNow(factsOf(processors({}), { looked, ...changes }, 'processors'))
+  const unfinished = { state: 'unfinished', reason: '' } as const
+  t.equal(mayWait({ completion: null }), true)
+  t.equal(mayWait({ completion: unfinished, isCut: true }), true)
+  t.equal(mayWait({ completion: unfinished }), false)
+  t.equal(mayWait({ completion: null, looked: { seen: [], gaps: [] } }), false)
+})
+
+t.test('a run so far that makes no progress says so', async (t) => {
+  const facts = { completion: null, span: 'so far', isStuck: true } as const
+  t.match(verdictOf(mpi([0.9, 0.9], 0), facts), / so far on .* and makes no progress\. /)
 })
 
 t.test('a run that did not finish is not one that nothing held up', async (t) => {

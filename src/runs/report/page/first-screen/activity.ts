@@ -26,6 +26,12 @@ const LOOKS: Readonly<Record<State, { readonly word: string; readonly colour: st
 /** The looks in the order of the data; the first one is drawn at the bottom of a row. */
 const DRAWN = STATES.map((state) => LOOKS[state])
 
+/** Returns the word for each state. A process that waits in calls of MPI may run. */
+function stateWords(): readonly string[] {
+  const isRunning = (state: State) => state === 'computing' && activity.basis === 'processors'
+  return STATES.map((state) => (isRunning(state) ? 'running' : LOOKS[state].word))
+}
+
 const AXIS = 18
 /** The height of all rows together, if the rows are neither too high nor too low. */
 const ROOM = 230
@@ -59,7 +65,7 @@ export function startActivity(data: ActivityData) {
 }
 
 function describe(percents: readonly (number | null | undefined)[]) {
-  const parts = DRAWN.flatMap(({ word }, state) => {
+  const parts = stateWords().flatMap((word, state) => {
     const percent = percents[state] ?? 0
     return percent < 0.5 ? [] : `${word} ${Math.round(percent)} %`
   })
@@ -70,10 +76,10 @@ function stateKeys(means: Means) {
   const rest = 100 - means.reduce<number>((sum, mean) => sum + (mean ?? 0), 0)
   const unknown = classed('li', 'unknown')
   unknown.append(made('i'), `not known ${Math.round(rest)} %`)
-  const keys = DRAWN.flatMap(({ word, colour: name }, state) => {
+  const keys = stateWords().flatMap((word, state) => {
     const mean = means[state] ?? 0
     if (mean === 0) return []
-    const key = classed('li', name)
+    const key = classed('li', DRAWN[state]?.colour ?? '')
     key.append(made('i'), `${word} ${mean < 0.5 ? '< 1' : Math.round(mean)} %`)
     return key
   })
@@ -85,18 +91,18 @@ const MIN_REST = 3
 
 /** Fills the table with the same numbers, which needs no pointer and no colours. */
 function startTable(lines: readonly ActivityLine[]) {
-  const shown = DRAWN.map(({ word }, state) => ({ word, state })).filter(({ state }) =>
+  const shown = [...stateWords().entries()].filter(([state]) =>
     lines.some(({ percents }) => percents[state]?.some((percent) => (percent ?? 0) > 0)),
   )
   const place = inside('activity', 'table')
   const [head, titles, body] = [made('thead'), made('tr'), made('tbody')]
-  titles.append(...['', ...shown.map(({ word }) => word)].map((word) => made('th', word)))
+  titles.append(...['', ...shown.map(([, word]) => word)].map((word) => made('th', word)))
   titles.firstElementChild?.replaceChildren(activity.basis === 'mpi' ? 'Rank' : 'Pod')
   head.append(titles)
   body.append(
     ...lines.map((line) => {
       const row = made('tr')
-      const cells = shown.map(({ state }) => {
+      const cells = shown.map(([state]) => {
         const mean = line.means[state] ?? null
         return made('td', mean === null ? '–' : `${Math.round(mean)} %`)
       })

@@ -1,7 +1,6 @@
 // The first screen of the page: the efficiency with its factors, the worst findings, and the pods
 // over time. It needs only its own data, and is complete before the browser has read the rest.
 
-import { capitalized } from '../../../../lib/capitalized.ts'
 import { durationText } from '../../../../lib/duration.ts'
 import './first-screen.css'
 import type { OverviewData, WorstFinding } from '../../first-screen/overview.ts'
@@ -30,12 +29,9 @@ function aboutRun({ pods, programs, duration: seconds, samples, logs }: Overview
   return `${parts.join(', ')}; ${counted(samples, 'sample')} in ${counted(logs, 'log')}`
 }
 
-function startEfficiency({ factors }: OverviewData) {
+function startEfficiency({ factors, unknown }: OverviewData) {
   inside('efficiency', 'tbody').append(...factors.map(factorRow))
-  const reasons = factors.flatMap(({ value, text }) => (value === null ? text : []))
-  // Several factors can be missing for one reason.
-  const sentences = [...new Set(reasons)].map((text) => `${capitalized(text)}.`)
-  inside('efficiency', '.missing').textContent = sentences.join(' ')
+  inside('efficiency', '.missing').textContent = unknown === '' ? '' : `${unknown}.`
   inside('efficiency', 'dl').append(
     ...factors.flatMap(({ title, meaning }) => [made('dt', title), made('dd', meaning)]),
   )
@@ -62,7 +58,8 @@ function meterOf(value: number) {
 function startWorst({ worst, others }: OverviewData) {
   inside('worst', '.lines').append(...worst.map(findingLine))
   const more = inside('worst', '.more')
-  if (worst.length === 0) more.textContent = 'No rule found anything that held the run up.'
+  if (worst.length === 0)
+    more.textContent = 'Of what was looked at, no rule found anything that held the run up.'
   else if (others > 0) more.append(linkTo('findings', `${counted(others, 'more finding')}`))
 }
 
