@@ -35,6 +35,10 @@ t.test('docs/annotate.md lists every annotation that users can write', async (t)
   )
 })
 
+t.test('the README has at most 170 lines, which people read to the end', async (t) => {
+  t.ok(README.trimEnd().split('\n').length <= 170)
+})
+
 t.test('the README lists every built-in metric, and says which have a tool', async (t) => {
   const rows = rowsUnder('| metric | shows | needs | tried with |')
   const { metrics } = await loadCatalog({})

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { durationText } from '../../src/lib/duration.ts'
 import { rounded } from '../../src/lib/round.ts'
@@ -9,6 +10,7 @@ import { reportModel } from '../../src/runs/report/data.ts'
 import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { overviewData } from '../../src/runs/report/first-screen/overview.ts'
 import { formatReport } from '../../src/runs/report/first-screen/text.ts'
+import { run } from '../cli/command.ts'
 import {
   assessRecorded,
   readRecorded,
@@ -166,6 +168,12 @@ for (const [folder, text] of Object.entries(WITH_VITALS))
   t.test(`the verdict of ${folder}, with vitals alone`, async (t) => {
     t.equal(assessRecorded(folder, /vitals/).verdict, text)
   })
+
+t.test('the collected file of a run has its log and its end', async (t) => {
+  const file = fileURLToPath(new URL('throttled/throttled.jsonl', RECORDED))
+  const { out } = await run(['report', file, '-o', 'json'])
+  t.equal(JSON.parse(out).verdict, assessRecorded('throttled', /vitals/).verdict)
+})
 
 t.test('a run that may hang says how to look at it, in all outputs', async (t) => {
   const logs = recordedLogs('hanging').filter(({ metric }) => metric === 'vitals')

@@ -74,7 +74,7 @@ export function verdict(facts: RunFacts): string {
     ...(hidden === undefined ? [] : [hiddenText(hidden, facts)]),
     efficiencyText(facts),
     worstFinding(facts),
-    gapText(facts.looked.gaps.filter((gap) => gap !== hidden)),
+    gapText(facts.looked.gaps, hidden),
   ]
   return parts.flat().join(' ')
 }
@@ -114,20 +114,27 @@ function hasFailed({ findings }: RunFacts): boolean {
 
 /** Returns how a run ended, if that is not as it should. */
 function endingOf(facts: RunFacts): string {
-  const { findings, completion, isCut = false } = facts
+  const { findings, isCut = false } = facts
   const isEnd = ({ rule, severity }: RunFinding) =>
     severity === 'failure' && rule !== NO_PROGRESS.name
   if (findings.some(isEnd)) return ' and failed'
-  if (facts.isStuck === true || isStuckAtEnd(findings))
-    return completion === null
-      ? ' and makes no progress'
-      : '; it makes no progress, and its end is not known'
+  if (facts.isStuck === true || isStuckAtEnd(findings)) return stuckText(facts)
   if (!isUnfinished(facts)) return ''
   return isCut ? '; its end is not known' : ' and did not finish'
 }
 
-/** Returns what was not looked at, although it may have held the run up. */
-function gapText(gaps: readonly Gap[]): readonly string[] {
+function stuckText({ completion, span }: RunFacts): string {
+  if (completion !== null) return '; it makes no progress, and its end is not known'
+  return span === 'last' ? '; it makes no progress' : ' and makes no progress'
+}
+
+/**
+ * Returns what was not looked at, although it may have held the run up.
+ *
+ * @param hidden the gap that was named before
+ */
+function gapText(all: readonly Gap[], hidden: Gap | undefined): readonly string[] {
+  const gaps = all.filter((gap) => gap !== hidden)
   if (gaps.length === 0) return []
   // Gaps that need the same annotation share it.
   const alike = Map.groupBy(gaps, ({ what, how, pods }) => JSON.stringify([how ?? what, pods]))
@@ -135,7 +142,8 @@ function gapText(gaps: readonly Gap[]): readonly string[] {
     const [{ how, pods }] = own as [Gap]
     const what = own.map((gap) => gap.what).join(' and ')
     const where = pods === null ? [] : [`in ${podsText(pods)}`]
-    const more = how === null ? '' : ` (${how})`
+    const isSaid = how !== null && how === hidden?.how
+    const more = how === null ? '' : ` (${isSaid ? 'needs the same annotation' : how})`
     return `${[what, ...where].join(' ')}${more}`
   })
   return [`Not looked at: ${items.join(', ')}.`]

@@ -1,7 +1,7 @@
 import { KEYS } from '../../core/keys.ts'
 import { formatList } from '../../lib/format-list.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
-import { METRICS } from '../metrics/index.ts'
+import { findMetric, METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
 import { librariesByPod } from '../metrics/pressure/libraries.ts'
 import { AREAS, type Area, type FindingRule } from '../rules/rule.ts'
@@ -92,8 +92,10 @@ type GapFacts = Omit<Gap, 'pods' | 'polled'> & Partial<Pick<Gap, 'polled'>>
 /** Names the annotation that requests the metrics of a run, and those that would show more. */
 function howToLook(metrics: readonly string[], special: readonly SpecialLook[]): string {
   const missing = special.flatMap((one) => (one.missing.length > 0 ? one.metric : []))
-  const all = new Set([...metrics, ...missing])
-  return `needs ${KEYS.inject}: "${[...all].join(',')}"`
+  const all = [...new Set([...metrics, ...missing])]
+  const isSpecial = (name: string) => findMetric(name)?.shows !== undefined
+  const sorted = [...all.filter((name) => !isSpecial(name)), ...all.filter(isSpecial)]
+  return `needs ${KEYS.inject}: "${sorted.join(',')}"`
 }
 
 type Shows = NonNullable<RunMetric['shows']>

@@ -74,7 +74,7 @@ t.test('a job that hangs is described above the table', async (t) => {
   for (const second of [20, 30, 40]) hanging.append(second)
   const [first, second, third] = (await once(t, hanging)).split('\n')
   t.equal(first, SENTENCE)
-  t.match(second, /^The last 20 s on 3 pods\. The efficiency is not known/)
+  t.match(second, /^The last 20 s on 3 pods; it makes no progress\. The efficiency is not known/)
   t.equal(third, '')
 })
 

@@ -37,6 +37,7 @@ export function findingsDocument(model: ReportModel, title: string) {
     verdict: page.verdict,
     verdictKind: model.kind,
     notLookedAt: model.looked.gaps.map(({ what, how, pods: own }) => ({ what, how, pods: own })),
+    notKnown: page.unknown === '' ? null : page.unknown,
     hotFunction: hotFunctionOf(page.profiles?.hot ?? null),
     advice: page.advice,
     efficiency: efficiencyDocument(efficiency),

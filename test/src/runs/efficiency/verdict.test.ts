@@ -251,6 +251,14 @@ t.test('areas that need the same annotation share it', async (t) => {
   )
 })
 
+t.test('an annotation that was named is not named again', async (t) => {
+  const python = gap('waiting in Python', { how: 'needs x', isOfTool: true })
+  const looked = { seen: [], gaps: [MPI_GAP, python, gap('storage')] }
+  const text = verdictOf(processors({}), { looked, completion: null }, 'processors')
+  t.match(text, / were not looked at \(needs x\), and /)
+  t.match(text, / Not looked at: waiting in Python \(needs the same annotation\), storage\.$/)
+})
+
 t.test('without a program that used nearly all CPU time, the processes ran', async (t) => {
   const root = processors({})
   const efficiency = { ...factsOf(root).efficiency, basis: 'processors', program: null } as const

@@ -77,6 +77,29 @@ for (const [title, names] of Object.entries(RUNS)) {
   })
 }
 
+t.test('a run so far says whether it makes progress, as its report does', async (t) => {
+  const assessedAt = (seconds: number, metrics: readonly string[]) => {
+    const replay = replayOf(metrics.map((metric) => `verdict/hanging/hang-0.${metric}.log`))
+    const now = replay.from + seconds * SECOND
+    replay.advance(now)
+    return startAssessor().assess(replay.pods, now)
+  }
+  const { verdict, stuck, efficiency } = assessedAt(20, ['mpi-trace', 'vitals'])
+  t.match(stuck, [{ sentence: /MPI rank 1 has not come/ }])
+  t.match(
+    verdict,
+    /^Has taken [\d.]+ s so far on 2 MPI ranks in 1 pod and makes no progress\. The efficiency is not known: the job made no progress\. /,
+  )
+  t.equal(efficiency?.root.missing, 'the job made no progress')
+  const before = assessedAt(5, ['mpi-trace', 'vitals'])
+  t.strictSame(before.stuck, [])
+  t.notMatch(before.verdict, 'progress')
+  t.match(
+    assessedAt(20, ['vitals']).verdict,
+    / so far on 1 pod\. Whether the job makes progress is not known: waiting and hangs in MPI /,
+  )
+})
+
 /** Returns a log of which `top` has read the lines until a time. */
 function liveLogAt(name: string, metric: string, now: number) {
   const description = BUILT_IN_ROWS.get(metric)

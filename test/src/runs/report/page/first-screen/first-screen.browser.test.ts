@@ -128,9 +128,27 @@ t.test('a run without findings says so', async (t) => {
   const names = ['perf-sysstat', 'pressure'].map((metric) => `findings/${metric}-healthy.log`)
   const { page } = await open(await pageOf(t, names), 'closed')
   t.equal(await page.locator('#worst details').count(), 0)
-  t.match(await page.innerText('#worst'), 'No rule found anything that held the run up.')
+  t.match(await page.innerText('#worst'), 'Of what was looked at, no rule found anything that')
   t.match(
     await page.textContent('#verdict'),
     /Efficiency 0\.61: the processes were idle \(activity 0\.61\); /,
   )
+})
+
+t.test('a run that may hang says so before it says that processes ran', async (t) => {
+  const open = await browserOf(t)
+  const { page } = await open(await pageOf(t, ['verdict/hanging/hang-0.vitals.log']), 'closed')
+  t.match(
+    await page.textContent('#verdict'),
+    /Whether the job made progress is not known: .* \(needs ridealong\.dev\/inject: "vitals,mpi-trace"\), .* counts as running, .* held this run up /,
+  )
+  t.match(await page.textContent('#advice'), ' ridealong stacks KIND/NAME -n hpc shows ')
+  t.match(
+    await page.textContent('#efficiency .missing'),
+    /^Not known: storage \(.*\); waiting in MPI \(not looked at; it counts as running\)\.$/,
+  )
+  const [first = ''] = await page.locator('#activity .states li').allInnerTexts()
+  t.match(first, /^running 9\d %$/)
+  const strip = await page.locator('#activity-rows').boundingBox()
+  t.ok((strip?.y ?? 900) + (strip?.height ?? 0) < 900, 'the pods are on the first screen')
 })
