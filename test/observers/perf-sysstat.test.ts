@@ -8,14 +8,15 @@ import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prere
 const options = observerTests()
 
 const SECTIONS = {
-  cpu_statistics_task: 'percent_usr percent_system percent_guest percent_wait percent_cpu cpu',
+  cpu_statistics_task:
+    'interval percent_usr percent_system percent_guest percent_wait percent_cpu cpu',
   cpu_statistics_child: 'usr_ms system_ms guest_ms',
   io_statistics: 'kb_rd_s kb_wr_s kb_ccwr_s iodelay',
   policy: 'prio policy',
   pagefaults_task: 'minflt_s majflt_s vsz rss percent_mem',
   pagefaults_child: 'minflt_nr majflt_nr',
   stack_utilization: 'stksize stkref',
-  threads_task: 'percent_usr percent_system percent_guest percent_wait percent_cpu cpu',
+  threads_task: 'interval percent_usr percent_system percent_guest percent_wait percent_cpu cpu',
   threads_child: 'usr_ms system_ms guest_ms',
   kernel_tables: 'threads fd_nr',
   task_switching: 'cswch_s nvcswch_s',

@@ -86,6 +86,15 @@ export interface Moment {
   readonly interval: number | null
 }
 
+/**
+ * Returns the interval that a row itself gives in its field `interval`, in seconds; undefined if it
+ * gives none. For example, the first row of a process is about its life until then, which is
+ * shorter than the time since the timepoint before.
+ */
+export function ownInterval({ interval }: Readonly<Record<string, unknown>>): number | undefined {
+  return typeof interval === 'number' && interval > 0 ? interval : undefined
+}
+
 /** The kinds of things that a row describes. */
 export const ROW_KINDS = [
   'process',

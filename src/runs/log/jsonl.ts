@@ -1,4 +1,5 @@
-import type { RowsDescription } from '../../core/catalog.ts'
+import type { RowSection, RowsDescription } from '../../core/catalog.ts'
+import { conversionOf } from '../../core/rules/quantity.ts'
 import { nameFirst } from '../../core/text/name-first.ts'
 import { quote } from '../../core/text/quote.ts'
 import { isSplit, MAX_LINE_LENGTH } from '../../lib/split-lines.ts'
@@ -96,8 +97,11 @@ function takeLine(state: JsonlState, line: string): readonly Entry[] {
     case 'row': {
       const { of: kind, name: section } = read.section
       for (const field of read.undescribed) noteUndescribed(state, section, field)
-      const moment = state.clock.read(read.at, section)
-      return [{ kind, ...state.options.place, ...moment, section, ...read.cells } as Sample]
+      const moment = state.clock.read(read.at, read.section)
+      const { interval = moment.interval } = read
+      return [
+        { kind, ...state.options.place, ...moment, section, ...read.cells, interval } as Sample,
+      ]
     }
   }
 }
@@ -143,14 +147,15 @@ function undescribedNotices({ undescribed }: JsonlState): readonly string[] {
 }
 
 interface RowClock {
-  readonly read: (at: number, section: string) => Moment
+  readonly read: (at: number, section: RowSection) => Moment
   readonly count: () => number
 }
 
 /**
  * Returns a clock for the rows of a log. Consecutive rows with the same time are one timepoint. The
  * interval of a row is the time since the previous rows of its section. For the first rows of a
- * section, the interval is the option `rate`, or null if the option is not set. If the time of a
+ * section, the interval is the option `rate`. It is null if the option is not set, and if the rows
+ * have rates: only the rows themselves can say for how long these were measured. If the time of a
  * row is earlier than the time of the previous rows, the interval is null.
  */
 function startRowClock(rate: number | null): RowClock {
@@ -160,14 +165,15 @@ function startRowClock(rate: number | null): RowClock {
   let timepoint = -1
   const sections = new Map<string, SectionTime>()
   return {
-    read: (at, name) => {
+    read: (at, { name, columns }) => {
       began ??= at
       if (at !== now) {
         timepoint += 1
         time = new Date(at).toISOString()
       }
       now = at
-      const section = sectionTime(sections.get(name), at, rate)
+      const hasRates = columns.some((column) => conversionOf(column)?.isRate === true)
+      const section = sectionTime(sections.get(name), at, hasRates ? null : rate)
       sections.set(name, section)
       const seconds = Math.max(at - began, 0) / 1000
       return { timepoint, time, seconds, interval: section.interval }
@@ -185,10 +191,10 @@ interface SectionTime {
 function sectionTime(
   before: SectionTime | undefined,
   at: number,
-  rate: number | null,
+  firstInterval: number | null,
 ): SectionTime {
   if (before?.at === at) return before
-  if (before === undefined) return { at, interval: rate }
+  if (before === undefined) return { at, interval: firstInterval }
   const passed = (at - before.at) / 1000
   return { at, interval: passed > 0 ? passed : null }
 }

@@ -3,7 +3,7 @@ import { asFields, asText, type Fields, parseFields } from '../../core/kubernete
 import { quote } from '../../core/text/quote.ts'
 import { readArtifact } from './artifact.ts'
 import { isCell } from './cell.ts'
-import type { Cell, RowCells } from './columns.ts'
+import { type Cell, ownInterval, type RowCells } from './columns.ts'
 
 /** A line of a log in JSON Lines, compared with the description of its metric's rows. */
 export type MatchedLine =
@@ -12,6 +12,8 @@ export type MatchedLine =
       readonly section: RowSection
       /** When the row was taken, in milliseconds since 1970. */
       readonly at: number
+      /** The seconds that the row is about; undefined if the row does not give them. */
+      readonly interval: number | undefined
       readonly cells: RowCells
       /** The fields of the line that the description lacks. Their values are ignored. */
       readonly undescribed: readonly string[]
@@ -31,8 +33,8 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 /**
  * Reads a line of a log in JSON Lines: an object with a notice, about a raw file, or with the time,
- * the section and the cells of a row. The section may be missing if the description has only one
- * section. A missing cell is null.
+ * the section, the interval and the cells of a row. The interval may be missing, and the section if
+ * the description has only one section. A missing cell is null.
  *
  * A field that the description lacks is ignored, so that logs stay readable if another version of
  * their metric has other columns. A line with no other fields is not a row of the section.
@@ -50,7 +52,8 @@ export function matchRow(line: string, { sections }: RowsDescription): MatchedLi
   const section = findSection(sections, named)
   if (section === undefined) return unmatched(sectionProblem(named, sections))
   const read = readCells(section, row)
-  return typeof read === 'string' ? unmatched(read) : { kind: 'row', section, at, ...read }
+  if (typeof read === 'string') return unmatched(read)
+  return { kind: 'row', section, at, interval: ownInterval(row), ...read }
 }
 
 function matchArtifact(artifact: Fields): MatchedLine {
@@ -74,7 +77,7 @@ function sectionProblem(named: unknown, sections: readonly RowSection[]): string
 }
 
 /** The fields of a row that are not cells. */
-const OTHER_FIELDS: ReadonlySet<string> = new Set(['time', 'section', 'notice'])
+const OTHER_FIELDS: ReadonlySet<string> = new Set(['time', 'section', 'notice', 'interval'])
 
 /**
  * Returns the cells of a row and the fields without a column, or a sentence about a field that is

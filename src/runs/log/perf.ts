@@ -1,7 +1,7 @@
 import type { RowColumn } from '../../core/catalog.ts'
 import { asObjects, asText, type Fields } from '../../core/kubernetes/json.ts'
 import { readCells } from './cell.ts'
-import type { RowCells } from './columns.ts'
+import { ownInterval, type RowCells } from './columns.ts'
 
 /** A row of one timepoint of perf-sysstat, with the time of day that the row reports. */
 export interface ProcessRow {
@@ -9,6 +9,8 @@ export interface ProcessRow {
   readonly cells: RowCells
   /** The time of day as the number HHMMSS, as jc writes it; null if the row reports none. */
   readonly clock: number | null
+  /** The seconds that the row is about; undefined if the row does not give them. */
+  readonly interval: number | undefined
   /**
    * Whether an observer of Ridealong wrote the row. Only these rows have the field `program`, which
    * jc does not write.
@@ -120,6 +122,7 @@ function readRow(row: Fields, columns: readonly RowColumn[]): ProcessRow {
     kind: row.tid === undefined ? 'process' : 'thread',
     cells: readCells(columns, isOurs ? row : { ...row, program: command }),
     clock: typeof row.time === 'number' ? row.time : null,
+    interval: ownInterval(row),
     isOurs,
   }
 }

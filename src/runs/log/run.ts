@@ -147,9 +147,9 @@ function takeTimepoint(
   })
   const place = placeOf(state)
   const moment = state.clock(index, reported)
-  return rows.map(
-    ({ kind, section, cells }) => ({ kind, ...place, ...moment, section, ...cells }) as Sample,
-  )
+  return rows.map(({ kind, section, cells, interval = moment.interval }) => {
+    return { kind, ...place, ...moment, section, ...cells, interval } as Sample
+  })
 }
 
 function placeOf({ known, metadata, metric }: ReadingState) {

@@ -9,6 +9,8 @@ export interface Row {
   readonly kind: RowKind
   readonly section: string
   readonly cells: RowCells
+  /** The seconds that the row is about; undefined if the row does not give them. */
+  readonly interval?: number | undefined
 }
 
 export interface Timepoint {
@@ -67,7 +69,9 @@ function ofProcesses(
   const missing = broken.length > 0 ? `is cut at ${broken.join(', ')}` : undefined
   return {
     format: 'pidstat',
-    rows: rows.map(({ kind, cells }) => ({ kind, section: section?.name ?? '', cells })),
+    rows: rows.map(({ kind, cells, interval }) => {
+      return { kind, section: section?.name ?? '', cells, interval }
+    }),
     reported: { ...SILENT, clock },
     isOurs: rows.some((row) => row.isOurs),
     cut: missing ?? (isWhole ? undefined : 'may be cut'),

@@ -2,7 +2,7 @@ import type { RowColumn, RowSection } from '../../core/catalog.ts'
 import { asText } from '../../core/kubernetes/json.ts'
 import type { Sample } from '../log/columns.ts'
 import { hasMeasures } from './measures.ts'
-import { addPoint, newTrack, type Track } from './track.ts'
+import { addPoint, longer, newTrack, type Track } from './track.ts'
 
 /** The rows of one section of a metric, from all logs. */
 export interface SectionRun {
@@ -126,7 +126,8 @@ export function mergeTracks(tracks: readonly Track[], measures: readonly RowColu
       const joined = measures.map(({ behavior }, index) =>
         merged(behavior, before?.values[index] ?? null, values[index]?.[at] ?? null),
       )
-      points.set(second, { interval: intervals[at] ?? null, values: joined })
+      const interval = longer(before?.interval ?? null, intervals[at] ?? null)
+      points.set(second, { interval, values: joined })
     }
   }
   const whole = newTrack(place, measures.length)

@@ -70,6 +70,11 @@ export function sumTracks(
   return sum
 }
 
+/** Returns the longer interval: a process that has just started has a shorter one than others. */
+export function longer(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b)
+}
+
 interface Sum {
   readonly interval: number | null
   readonly values: (number | null)[]
@@ -79,7 +84,7 @@ function addTo(sums: Map<number, Sum>, track: Track): void {
   for (const [at, seconds] of track.seconds.entries()) {
     const values = track.values.map((list) => list[at] ?? null)
     const before = sums.get(seconds)
-    const interval = track.intervals[at] ?? null
+    const interval = longer(before?.interval ?? null, track.intervals[at] ?? null)
     sums.set(seconds, { interval, values: before ? added(before.values, values) : values })
   }
 }

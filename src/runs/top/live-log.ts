@@ -59,7 +59,7 @@ export interface LiveLog {
 /** A row of a section, and when it was taken, in milliseconds since 1970. */
 export interface RecordedRow extends Pick<MatchedRow, 'section' | 'at' | 'cells'> {
   /** The seconds that the row covers; undefined if they are those since the timepoint before. */
-  readonly interval?: number | null
+  readonly interval?: number | null | undefined
 }
 
 /** Takes the rows of a log, to keep more of them than two timepoints. */

@@ -118,6 +118,30 @@ t.test('an interval is measured within a section, and null if the time goes back
   )
 })
 
+t.test('a row can give its own interval', async (t) => {
+  const lines = [
+    row(1, { watts: 1, interval: 0.5 }) + row(1, { watts: 2 }),
+    row(4, { watts: 3, interval: 2.5 }) + row(4, { watts: 4, interval: null }),
+  ]
+  const { rows, log } = read(`${head({ rate: 5 })}${START}${lines.join('')}${END}`)
+  t.strictSame(momentsIn(rows), [
+    [0, 0, 0.5, 1],
+    [0, 0, 5, 2],
+    [1, 3, 2.5, 3],
+    [1, 3, 3, 4],
+  ])
+  t.strictSame(log.notices, [])
+})
+
+t.test('the first rates are about an unknown time, unless their rows give it', async (t) => {
+  const lines = row(1, { rpm: 9 }) + row(1, { rpm: 8, interval: 0.5 }) + row(3, { rpm: 7 })
+  const text = `${head({ rate: 5 })}${START}${lines.replaceAll('}', ',"section":"fans"}')}${END}`
+  t.strictSame(
+    read(text, 'fans').rows.map(({ interval }) => interval),
+    [null, 0.5, 2],
+  )
+})
+
 t.test('a log without metadata is complete if it has its start marker', async (t) => {
   const lines = row(1, { watts: 1 })
   t.strictSame(read(`${START}${lines}${END}`).log.cuts, [])

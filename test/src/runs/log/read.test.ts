@@ -151,6 +151,16 @@ t.test('a value that could not be read is null, never zero', async (t) => {
   t.match(row, { container: 'main', program: 'lmp', rss: null })
 })
 
+t.test('the first row of a process gives the seconds of its life', async (t) => {
+  const lines = [timepoint(0, '"kb_wr_s":4'), timepoint(10, '"kb_wr_s":4')]
+  const began = lines[0]?.replace('"percent_cpu"', '"interval":0.25,"percent_cpu"')
+  const rows = processesOf(read(`${HEAD}${START}${began}${lines[1]}${END}`))
+  t.strictSame(
+    rows.map(({ interval }) => interval),
+    [0.25, 10],
+  )
+})
+
 t.test('seconds keep counting after midnight, and each time has the correct date', async (t) => {
   const io = '"kb_rd_s":0'
   const text = HEAD + START + timepoint(235955, io) + timepoint(5, io) + END

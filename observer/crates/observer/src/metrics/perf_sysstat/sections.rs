@@ -11,7 +11,7 @@ use crate::sampling::columns::{self, Column, Columns, Part, Section};
 use crate::sampling::counters::{Counters, Switches};
 use crate::sampling::process::{Process, State, ThreadRow};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::{decimal, number, row};
+use crate::sampling::row::{decimal, number, row, thousandths};
 
 /// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
 const POLICIES: [&str; 8] = [
@@ -357,11 +357,31 @@ row! {
     }
 }
 
+/// Truncates a number, and turns a negative number into 0.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+row! {
+    /// The interval.
+    pub INTERVAL;
+    /// Appends the length of the interval.
+    pub fn push_interval(out, row: &Row<'_>) {
+        let milliseconds = row.seconds.map(|seconds| whole(seconds * 1000.0));
+        // Seconds that the rates and amounts of the row are about: those since the row before, or
+        // since the process or thread started. Rows of any metric can have this field, so it is no
+        // column.
+        interval: thousandths(milliseconds);
+    }
+}
+
 row! {
     /// The use of processors, as pidstat prints it.
     CPU;
     /// Appends the use of processors.
     fn push_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
+        ..INTERVAL: push_interval(row);
         ..CPU_PARTS: push_cpu_parts(timepoint, row);
         let guest = growth(row.now.stat.guest, row.before.stat.guest);
         /// % of a core, in a virtual machine
@@ -377,11 +397,8 @@ row! {
     /// Appends the processor time of a process and of the children that it has waited for.
     fn push_child_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
         let (now, before) = (&row.now.stat, &row.before.stat);
-        // The cast truncates to whole milliseconds, and turns negative numbers into 0.
-        let milliseconds = |ticks: f64| {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            row.seconds.map(|_| (ticks * (1000.0 / timepoint.ticks)) as u64)
-        };
+        let milliseconds =
+            |ticks: f64| row.seconds.map(|_| whole(ticks * (1000.0 / timepoint.ticks)));
         let guest = growth(now.guest, before.guest) + growth(now.cguest, before.cguest);
         let usr = growth(now.utime, before.utime) + growth(now.cutime, before.cutime) - guest;
         let system = growth(now.stime, before.stime) + growth(now.cstime, before.cstime);
@@ -674,7 +691,7 @@ mod tests {
 
     #[test]
     fn values_are_growth_over_the_interval() {
-        let cpu = json!({ "percent_usr": 75.0, "percent_system": 25.0, "percent_guest": 0.0, "percent_wait": 25.0, "percent_cpu": 100.0, "cpu": 1 });
+        let cpu = json!({ "interval": 2.0, "percent_usr": 75.0, "percent_system": 25.0, "percent_guest": 0.0, "percent_wait": 25.0, "percent_cpu": 100.0, "cpu": 1 });
         for (header, expected) in [
             ("CPU STATISTICS TASK", cpu.clone()),
             (

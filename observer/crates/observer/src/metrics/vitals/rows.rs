@@ -3,9 +3,9 @@
 
 use crate::metrics::network::rows::SOCKET;
 use crate::metrics::perf_sysstat::sections::{
-    CPU_PARTS, CPU_USE, FAULTS, IO_DELAY, MEMORY, Row, STORAGE, SWITCHES, TABLES, Timepoint,
-    push_cpu_parts, push_cpu_use, push_faults, push_io_delay, push_memory, push_storage,
-    push_switches, push_tables, row_of,
+    CPU_PARTS, CPU_USE, FAULTS, INTERVAL, IO_DELAY, MEMORY, Row, STORAGE, SWITCHES, TABLES,
+    Timepoint, push_cpu_parts, push_cpu_use, push_faults, push_interval, push_io_delay,
+    push_memory, push_storage, push_switches, push_tables, row_of,
 };
 use crate::metrics::perf_sysstat::summary::{SUMS, push_sums};
 use crate::metrics::pressure::rows::{RUN_DELAY, TOTALS, push_run_delay, push_totals};
@@ -66,6 +66,7 @@ row! {
         /// user id
         uid: number(u64::from(row.state.uid));
         ..TOTALS.exported_as("pressure.process"): push_totals(measured, timepoint.ticks);
+        ..INTERVAL: push_interval(row);
         ..CPU_PARTS.exported_as("perf_sysstat.process"): push_cpu_parts(timepoint, row);
         ..CPU_USE.exported_as("perf_sysstat.process"): push_cpu_use(timepoint, row);
         ..STORAGE.exported_as("perf_sysstat.process"): push_storage(row);
@@ -85,6 +86,7 @@ row! {
     for process(time, id(row.pid), row.tail) {
         /// thread id
         tid: number(row.tid.map(id)) => key();
+        ..INTERVAL: push_interval(row);
         ..CPU_PARTS.of_threads(): push_cpu_parts(timepoint, row);
         ..CPU_USE.of_threads(): push_cpu_use(timepoint, row);
         ..STORAGE.of_threads(): push_storage(row);
@@ -185,6 +187,7 @@ mod tests {
             row[key].clone()
         };
         let of_interval = [
+            "interval",
             "percent_usr",
             "percent_wait",
             "percent_cpu",
