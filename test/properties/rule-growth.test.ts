@@ -384,7 +384,7 @@ function rulesOn({ rows, hasFailed = false }: Input): () => void {
   const evidence = evidenceOf(rows)
   const ended = hasFailed ? [endOf({ exitCode: 1, seconds: 60 })] : []
   for (const source of new Set(rows.map((one) => one.source)))
-    addPodToEvidence(evidence, { source, ended, podLimits: null })
+    addPodToEvidence(evidence, { source, ended, podLimits: null, summary: [] })
   return () => {
     findFindings(groupByPod(evidence, podOf), pods)
   }

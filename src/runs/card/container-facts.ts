@@ -1,8 +1,8 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readQuantity } from '../../core/kubernetes/quantity.ts'
 import type { RunningObserver } from '../collect/observers.ts'
+import type { ContainerUse } from '../log/container-use.ts'
 import type { EndedContainer } from '../log/entry.ts'
-import type { ContainerUse } from './summary-message.ts'
 
 /** The amounts of a resource list; null if they are not set. */
 export interface ComputeAmounts {

@@ -1,5 +1,6 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
+import { type ContainerUse, readContainerUses } from '../log/container-use.ts'
 import { coversIntervals } from '../log/descriptions.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
@@ -44,6 +45,8 @@ export interface Evidence {
   readonly ended: Map<string, readonly EndedContainer[]>
   /** The limits of the whole pod of each log, where they are known. */
   readonly podLimits: Map<string, PodLimits>
+  /** The use of the containers until their end, by log and name, where a summary has it. */
+  readonly uses: Map<string, ReadonlyMap<string, ContainerUse>>
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
   readonly standIns: readonly StandIn[]
@@ -166,6 +169,7 @@ export function newEvidence(
     clocks: new Map(),
     ended: new Map(),
     podLimits: new Map(),
+    uses: new Map(),
     profiles: new Map(),
     standIns,
     stores: newStores(metrics),
@@ -212,11 +216,17 @@ function keepRow({ whole, profiles, stores }: Evidence, section: RowSection, sam
   addToStore(stores, section.name, sample)
 }
 
-/** Adds how the containers of the pod of a log ended, and the limits of the pod. */
+/** Adds the limits of the pod of a log, and how its containers ended and what they used. */
 export function addPodToEvidence(
   evidence: Evidence,
-  { source, ended, podLimits }: Pick<LogEntry, 'source' | 'ended' | 'podLimits'>,
+  {
+    source,
+    ended,
+    podLimits,
+    summary: [whole = {}],
+  }: Pick<LogEntry, 'source' | 'ended' | 'podLimits' | 'summary'>,
 ): void {
+  evidence.uses.set(source ?? '', readContainerUses(whole))
   if (ended !== null) evidence.ended.set(source ?? '', ended)
   if (podLimits !== null) evidence.podLimits.set(source ?? '', podLimits)
 }

@@ -14,7 +14,7 @@ export interface KeptRows {
  * does not compile until its rows are chosen here too.
  */
 export function keepRows(evidence: Evidence, { isThing, isLog }: KeptRows): Evidence {
-  const { needed, series, sections, ended, podLimits, profiles } = evidence
+  const { needed, series, sections, ended, podLimits, uses, profiles } = evidence
   const { clocks, standIns, stores, whole } = evidence
   return {
     needed,
@@ -30,6 +30,7 @@ export function keepRows(evidence: Evidence, { isThing, isLog }: KeptRows): Evid
     // All logs of a pod have facts about it.
     ended,
     podLimits,
+    uses,
     profiles: new Map(
       [...profiles].map(([key, one]) => [key, { ...one, logs: ofLogs(one.logs, isLog) }]),
     ),

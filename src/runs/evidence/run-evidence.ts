@@ -1,3 +1,4 @@
+import type { ContainerUse } from '../log/container-use.ts'
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { separateHelpers } from '../profiles/helper-processes.ts'
 import { type ProfileByPod, profileByPod } from '../profiles/profile-by-pod.ts'
@@ -39,6 +40,8 @@ export interface PodEvidence {
   readonly ended: readonly EndedContainer[] | null
   /** The limits of the whole pod; null if they are not known. */
   readonly podLimits: PodLimits | null
+  /** Returns the use of a container from its start to its end, if a summary has it. */
+  readonly useOf: (container: Pick<Thing, 'source' | 'container'>) => ContainerUse | undefined
   /** The metrics of which the pod has rows, or rows with the same columns. */
   readonly metrics: ReadonlySet<string>
   /** Returns the section that has the rows of a section: itself, or one with the same columns. */
@@ -96,7 +99,7 @@ interface Growing {
 
 /** The part of an `Evidence` that is grouped by pod. */
 export interface GroupedEvidence
-  extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'standIns' | 'stores'> {
+  extends Pick<Evidence, 'ended' | 'podLimits' | 'uses' | 'profiles' | 'standIns' | 'stores'> {
   readonly sections: Iterable<readonly [key: string, GroupedSection]>
 }
 
@@ -113,7 +116,15 @@ interface Things {
 
 /** Groups the evidence by pod. @param podOf returns the pod to which a log belongs */
 export function groupByPod(
-  { sections, ended: endings, podLimits: limits, profiles, standIns, stores }: GroupedEvidence,
+  {
+    sections,
+    ended: endings,
+    podLimits: limits,
+    uses,
+    profiles,
+    standIns,
+    stores,
+  }: GroupedEvidence,
   podOf: (source: string) => string,
 ): RunEvidence {
   const pods = new Map<string, Growing>()
@@ -128,6 +139,7 @@ export function groupByPod(
     pods: [...pods].map(([pod, { sections: own, ...facts }]) => ({
       pod,
       ...facts,
+      useOf: ({ source, container }) => uses.get(source)?.get(container ?? ''),
       metrics: withReplaced(standIns, new Set([...own.values()].map(({ metric }) => metric))),
       placeOf: (section) => placeIn(own, section, standIns),
       things: (section) => own.get(keyOf(placeIn(own, section, standIns)))?.things ?? [],

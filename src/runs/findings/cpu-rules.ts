@@ -17,6 +17,7 @@ import {
   sumOf,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
+import type { ContainerUse } from '../log/container-use.ts'
 import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { perPod } from '../rules/per-pod.ts'
@@ -53,7 +54,7 @@ const THROTTLED_FACTS = {
   'throttled periods': 'percent',
   'time throttled': 'percent',
   'throttled, summed over processors': 's',
-  'CPU time': 's',
+  'CPU time of the container': 's',
   'CPU limit': 'cores',
   [POD_LIMIT]: 'cores',
 } as const satisfies FactUnits
@@ -123,25 +124,48 @@ function podLimitOf({ podLimits }: PodEvidence, thing: ThingOf<typeof CONTAINER>
   return cpu !== null && limit !== null && Math.abs(cpu - limit) <= ROUNDING ? cpu : null
 }
 
+/** What the CPU limit of a container took, and for how many seconds this was counted. */
+type Throttling = Readonly<
+  Record<'seconds' | 'cpu' | 'periods' | 'throttledPeriods' | 'throttled', number>
+>
+
+/**
+ * Returns the throttling from the start of a container to its end if a summary has it, and
+ * otherwise between the first and the last sample.
+ */
+function throttlingOf(pod: PodEvidence, thing: ThingOf<typeof CONTAINER>): Throttling {
+  const sampled = {
+    seconds: thing.readings.get('throttled')?.seconds ?? 0,
+    cpu: growthOf(thing, 'cpu_usage') ?? 0,
+    periods: growthOf(thing, 'nr_periods') ?? 0,
+    throttledPeriods: growthOf(thing, 'nr_throttled') ?? 0,
+    throttled: growthOf(thing, 'throttled') ?? 0,
+  }
+  const use = pod.useOf(thing)
+  return use !== undefined && isLonger(use, sampled) ? use : sampled
+}
+
+function isLonger(use: ContainerUse, sampled: Throttling): use is ContainerUse & Throttling {
+  const isKnown = (Object.keys(sampled) as (keyof Throttling)[]).every((name) => use[name] !== null)
+  return isKnown && (use.seconds ?? 0) >= sampled.seconds
+}
+
 function findThrottled(
   pod: PodEvidence,
   thing: ThingOf<typeof CONTAINER>,
 ): PodFinding<keyof typeof THROTTLED_FACTS> | undefined {
-  const periods = growthOf(thing, 'nr_periods') ?? 0
-  const throttledPeriods = growthOf(thing, 'nr_throttled') ?? 0
-  const throttled = growthOf(thing, 'throttled') ?? 0
-  const used = growthOf(thing, 'cpu_usage') ?? 0
+  const { periods, throttledPeriods, throttled, cpu, seconds } = throttlingOf(pod, thing)
   const part = percentOf(throttledPeriods, periods)
-  const lost = timeLost(throttled, used, thing.readings.get('throttled')?.seconds ?? 0)
+  const lost = timeLost(throttled, cpu, seconds)
   if (part < THROTTLED.threshold.value || lost < MIN_SECONDS) return undefined
   return {
     things: [nameOf(thing)],
     lost,
     facts: listFacts(THROTTLED_FACTS, {
       'throttled periods': part,
-      'time throttled': percentOf(throttled, throttled + used),
+      'time throttled': percentOf(throttled, throttled + cpu),
       'throttled, summed over processors': throttled,
-      'CPU time': used,
+      'CPU time of the container': cpu,
       'CPU limit': lastOf(thing, 'cpu_limit'),
       [POD_LIMIT]: podLimitOf(pod, thing),
     }),
@@ -181,7 +205,7 @@ type WaitFinding = PodFinding<keyof typeof WAITING_FACTS>
 const WAITING_FACTS = {
   'time waiting': 'percent',
   'waiting, summed over threads': 's',
-  'CPU time': 's',
+  'CPU time in the samples': 's',
   [SAMPLED]: 'percent',
   [POD_LIMIT]: 'cores',
   [POD_USE]: 'percent',
@@ -391,7 +415,7 @@ function buildFinding(
     facts: listFacts(WAITING_FACTS, {
       'time waiting': part,
       'waiting, summed over threads': waited,
-      'CPU time': ran,
+      'CPU time in the samples': ran,
       [SAMPLED]: isSampled ? part : null,
       ...facts,
     }),

@@ -25,7 +25,7 @@ const PINNED_FACTS = {
   'processors allowed': 'cores',
   'processes on these processors': 'count',
   'waiting, summed over threads': 's',
-  'CPU time': 's',
+  'CPU time in the samples': 's',
 } as const satisfies FactUnits
 
 /**
@@ -132,7 +132,7 @@ function findCrowd(mates: readonly Placed[]): readonly PinnedPod[] {
         'processors allowed': worst.one.count,
         'processes on these processors': waiting.length,
         'waiting, summed over threads': worst.waited,
-        'CPU time': worst.ran,
+        'CPU time in the samples': worst.ran,
       }),
     }
   })

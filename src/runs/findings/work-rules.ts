@@ -30,7 +30,7 @@ const IDLE = 'the other pods were idle meanwhile'
 
 const WORK_FACTS = {
   'more than the median': 'percent',
-  'CPU time': 's',
+  'CPU time in the samples': 's',
   'median of the pods': 's',
   'pods compared': 'count',
   [IDLE]: 's',
@@ -67,7 +67,7 @@ export const MORE_WORK = defineRule({
   uncheckedIn: notCompared,
   isRelative: true,
   sentence: (worst) =>
-    `used ${factIn(worst, 'CPU time')} of CPU time in ${thingsOf(worst)}, ` +
+    `used ${factIn(worst, 'CPU time in the samples')} of CPU time in ${thingsOf(worst)}, ` +
     `${factIn(worst, 'more than the median')} more than the median of the pods, ` +
     `${factIn(worst, 'median of the pods')}${idleWords(worst)}`,
   facts: WORK_FACTS,
@@ -159,7 +159,7 @@ function buildOverloaded(
       size: excess,
       facts: listFacts(WORK_FACTS, {
         'more than the median': percentOf(more, middle),
-        'CPU time': seconds,
+        'CPU time in the samples': seconds,
         'median of the pods': middle,
         'pods compared': count,
         [IDLE]: isLost ? idle : null,
@@ -211,7 +211,7 @@ const MIN_WAIT = 10
 
 const IDLE_FACTS = {
   'use of a processor': 'percent',
-  'CPU time': 's',
+  'CPU time in the samples': 's',
   'length of the run': 's',
   'waiting in the line of Python': 's',
 } as const satisfies FactUnits
@@ -300,7 +300,7 @@ function idlePod({ pod, programs, seconds, part }: Use, line: WaitingLine | unde
     size: pod.elapsed - seconds,
     facts: listFacts(IDLE_FACTS, {
       'use of a processor': part,
-      'CPU time': seconds,
+      'CPU time in the samples': seconds,
       'length of the run': pod.elapsed,
       'waiting in the line of Python': named?.seconds ?? null,
     }),

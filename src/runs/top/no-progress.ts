@@ -24,7 +24,13 @@ const FINDING: readonly RunMetric[] = METRICS.filter((metric) => 'stuck' in metr
  */
 export function findNoProgress(pods: readonly LivePod[], now: number): readonly NoProgress[] {
   const stores = new Map(FINDING.flatMap((metric) => storeNow(metric, pods, now)))
-  const nothing = { sections: [], profiles: new Map(), ended: new Map(), podLimits: new Map() }
+  const nothing = {
+    sections: [],
+    profiles: new Map(),
+    ended: new Map(),
+    podLimits: new Map(),
+    uses: new Map(),
+  }
   // The source of the rows of a live log is its pod.
   const run = groupByPod({ ...nothing, standIns: [], stores }, (source) => source)
   return FINDING.flatMap(({ name, stuck }) => {

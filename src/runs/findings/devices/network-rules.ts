@@ -124,7 +124,7 @@ const QUEUE_FACTS = {
   'time waiting': 'percent',
   'data in the send queue': 's',
   'largest send queue': 'bytes',
-  'CPU time': 's',
+  'CPU time in the samples': 's',
   sent: 'bytes',
 } as const satisfies FactUnits
 
@@ -207,7 +207,7 @@ function findQueue(
       'time waiting': part,
       'data in the send queue': queue.busy,
       'largest send queue': queue.most ?? 0,
-      'CPU time': seconds,
+      'CPU time in the samples': seconds,
       sent: growthOf(thing, 'bytes_sent'),
     }),
   }

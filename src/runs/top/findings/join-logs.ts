@@ -12,6 +12,8 @@ export function joinLogs(
     sections: all.flatMap(({ sections }) => [...sections]),
     ended: new Map(all.flatMap(({ ended }) => [...ended])),
     podLimits: new Map(all.flatMap(({ podLimits }) => [...podLimits])),
+    // The rows are those of the last minutes, and a summary is about the whole run.
+    uses: new Map(),
     profiles: new Map(),
     standIns: all[0]?.standIns ?? [],
     stores: joinStores(all.map(({ stores }) => stores)),

@@ -227,6 +227,7 @@ function windowOf(state: State): LogWindow | undefined {
       stores: storesSince(whole, first.sums),
       ended: new Map(),
       podLimits: new Map(),
+      uses: new Map(),
     },
     from: firstAt + first.began * 1000,
     to: firstAt + to * 1000,

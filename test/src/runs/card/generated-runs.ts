@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
 import type { Run } from '../../../../src/runs/card/run.ts'
-import type { ContainerUse } from '../../../../src/runs/card/summary-message.ts'
+import type { ContainerUse } from '../../../../src/runs/log/container-use.ts'
 
 /** The use of a container that was not throttled and not killed. */
 const USE: fc.Arbitrary<ContainerUse> = fc.record({

@@ -24,7 +24,10 @@ t.test('CPU time before the first sample is not of the run', async (t) => {
   )
   const { findings } = findIn(attached)
   t.match(findings, [{ rule: 'network-bound' }])
-  t.equal(findings[0]?.pods[0]?.facts.find(({ name }) => name === 'CPU time')?.value, 24)
+  t.equal(
+    findings[0]?.pods[0]?.facts.find(({ name }) => name === 'CPU time in the samples')?.value,
+    24,
+  )
 })
 
 t.test('a row covers no more than the time since the timepoint before', async (t) => {

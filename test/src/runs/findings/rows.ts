@@ -387,8 +387,10 @@ export function findIn(
 ): Findings {
   const pods = [...new Set(rows.map(({ pod_index }) => pod_index ?? ''))]
   const evidence = evidenceOf(rows)
-  for (const source of new Set(rows.map((row) => row.source)))
-    addPodToEvidence(evidence, { source, ended: endedOf(podOf(source ?? '')), podLimits })
+  for (const source of new Set(rows.map((row) => row.source))) {
+    const ended = endedOf(podOf(source ?? ''))
+    addPodToEvidence(evidence, { source, ended, podLimits, summary: [] })
+  }
   return findFindings(groupByPod(evidence, podOf), pods)
 }
 

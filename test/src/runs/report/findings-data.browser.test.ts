@@ -30,7 +30,7 @@ t.test('the worst finding is first, and each has its evidence and its plot', asy
   t.match(await first.innerText(), /kubernetes-mixin/)
   t.strictSame(await first.locator('thead th').allInnerTexts(), [
     ...['Pod', 'Time lost', 'throttled periods', 'time throttled'],
-    ...['throttled, summed over processors', 'CPU time', 'CPU limit'],
+    ...['throttled, summed over processors', 'CPU time of the container', 'CPU limit'],
   ])
   t.equal(await first.locator('tbody td').first().innerText(), '1')
   const plots = await page.locator('#findings .plot h3').allInnerTexts()
