@@ -98,6 +98,23 @@ t.test('a finding loses no more time than the counters of its processes say', as
     t.ok((pods[0]?.lost ?? 0) <= (counted.get(rule) ?? 0), rule)
 })
 
+t.test('the time lost to throttling is that until the end, if a summary has it', async (t) => {
+  // The list `containers` of the summary: 22.1 s throttled, 24.4 CPU seconds in 24.8 s.
+  const lost = (text: (log: string) => string) => {
+    const logs = recordedLogs('throttled').map((log) => ({ ...log, text: text(log.text) }))
+    const [found] = assessRun(readRecorded(logs, recordedEnds('throttled'))).found.findings
+    return [found?.rule, Math.round((found?.pods[0]?.lost ?? 0) * 10) / 10]
+  }
+  t.strictSame(
+    lost((text) => text),
+    ['throttled', 11.8],
+  )
+  t.strictSame(
+    lost((text) => text.split('SUMMARY START')[0] ?? ''),
+    ['throttled', 10],
+  )
+})
+
 const SEEN = 'MPI, processors, memory, network traffic'
 const NOT_STORAGE = 'Not looked at: storage.'
 const MPI_TOO = 'needs ridealong.dev/inject: "vitals,mpi-trace"'
@@ -124,14 +141,14 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     'known: the job made no progress. Not looked at: storage, how the containers ended (the ' +
     'output of collect says it).',
   'crash-at-start':
-    'Ran on 1 pod and failed. Pod 0 failed: container app ended with exit code 139 (SIGSEGV), ' +
-    'about 2 s after the first sample. The efficiency is not known: no pod has rows of two ' +
-    `timepoints. ${NOT_STORAGE}`,
+    'Ran on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit code ' +
+    '139 (SIGSEGV), about 2 s after the first sample. The efficiency is not known: no pod has ' +
+    `rows of two timepoints. ${NOT_STORAGE}`,
   crash:
     'Took 12.5 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
     'code 139 (SIGSEGV), about 12 s after the first sample. MPI rank 1 ended first, without ' +
     'MPI_Finalize, while MPI rank 0 waited in MPI_Allreduce number 540 on MPI_COMM_WORLD. ' +
-    `Efficiency 0.90: the work was even (load balance 1.00). ${NOT_STORAGE}`,
+    `Efficiency 0.90 in the first 11.1 s: the work was even (load balance 1.00). ${NOT_STORAGE}`,
   killed:
     'Took at least 11.9 s on 2 MPI ranks in 2 pods and failed. Pod 1 failed: container app ended ' +
     'with exit code 137 (SIGKILL), about 11 s after the first sample. Pod 0 failed in the same ' +
@@ -141,8 +158,8 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     'Took 24 s on 2 MPI ranks. The efficiency is not known: mpi-trace has rows of only 1 of the ' +
     `2 processes of the MPI job, which has no identifier. ${NOT_STORAGE}`,
   sleeping:
-    'Took 24.1 s on 2 MPI ranks in 1 pod. Efficiency 0.09: the processes were idle or waited for ' +
-    `storage (activity 0.10); the work was even (load balance 1.00). ${NOT_STORAGE}`,
+    'Took 24.1 s on 2 MPI ranks in 1 pod. Efficiency 0.09: the processes were idle ' +
+    `(activity 0.10); the work was even (load balance 1.00). ${NOT_STORAGE}`,
 }
 
 for (const [folder, text] of Object.entries(WITH_MPI))
@@ -393,6 +410,12 @@ for (const folder of ALL)
     const cpu = seconds.reduce<number>((sum, one) => sum + (one ?? 0), 0)
     t.ok(Math.abs(cpu - (comparedValue('process.cpu.time') ?? 0)) < 1e-3, `CPU time: ${cpu} s`)
   })
+
+t.test('bytes are not known if the time of the first rates is not', async (t) => {
+  const { pods } = numbersOf('cut').document
+  for (const { program, bytes_read, bytes_written } of pods.flatMap(({ programs }) => programs))
+    t.strictSame([bytes_read, bytes_written], [null, null], program)
+})
 
 t.test('a job has ended only if its own container has', async (t) => {
   const done = { exitCode: 0, reason: 'Completed', signal: null, finishedAt: null }

@@ -89,6 +89,10 @@ export function factor(
 /** Why the time of waiting for storage is not known. */
 export const WITHOUT_STORAGE = 'waits for storage were not measured and count as idle time'
 
+/** The same, if the states of the processes show that they did not wait for storage. */
+export const NEVER_IN_STORAGE =
+  'waits for storage were not measured, but no process was seen to wait for storage'
+
 /** Returns a factor that cannot be computed. @param missing the reason */
 export function missingFactor(name: FactorName, missing: string): Factor {
   return { name, value: null, missing, least: null, parts: [] }

@@ -6,7 +6,13 @@ import { PROCESSOR_TIME_READS, timeByProgram } from '../findings/processor-time.
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Factor, missingFactor } from './factor.ts'
-import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
+import {
+  mpiFactors,
+  type ProcessTimes,
+  type SleepStates,
+  type SplitTimes,
+  splitTimes,
+} from './mpi-factors.ts'
 import {
   type PodShares,
   type PodTimes,
@@ -154,7 +160,12 @@ function timesOf(process: JobProcess, known: KnownShares | undefined) {
     shares,
     cpu: shares === null ? cpuOf(process) : shares.ran * shares.threads * elapsed,
     storage: stored === null ? null : stored * elapsed,
+    states: statesOf(process),
   }
+}
+
+function statesOf({ open }: JobProcess): SleepStates | undefined {
+  return open === null ? undefined : { asleep: open.asleepSamples, storage: open.storageSamples }
 }
 
 /**

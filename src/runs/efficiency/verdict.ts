@@ -4,9 +4,17 @@ import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import type { Gap, LookedAt } from '../findings/looked-at.ts'
 import { isStuck, isStuckAtEnd, NO_PROGRESS } from '../findings/no-progress-rule.ts'
+import type { StartingJob } from '../metrics/mpi-trace/stuck-start.ts'
 import { factText, podsText, podText } from '../rules/sentence.ts'
 import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
-import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
+import {
+  type Factor,
+  type FactorName,
+  factorText,
+  factorWords,
+  listFactors,
+  WITHOUT_STORAGE,
+} from './factor.ts'
 import type { Efficiency, ProcessEfficiency } from './run-efficiency.ts'
 
 /** What a verdict is about. */
@@ -14,9 +22,14 @@ export interface RunFacts {
   /** The length of the run in seconds; 0 if it is not known. */
   readonly duration: number
   readonly pods: number
-  readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size' | 'program'> & {
+  readonly efficiency: Pick<
+    Efficiency,
+    'basis' | 'root' | 'size' | 'program' | 'elapsed' | 'seen'
+  > & {
     readonly processes: readonly Pick<ProcessEfficiency, 'pod'>[]
   }
+  /** The largest MPI job of which no process has returned from MPI_Init, if there is one. */
+  readonly starting?: Pick<StartingJob, 'size' | 'members'> | undefined
   /** The findings, the worst first. */
   readonly findings: readonly RunFinding[]
   /** The names of the metrics that were collected. */
@@ -151,15 +164,22 @@ function gapText(all: readonly Gap[], hidden: Gap | undefined): readonly string[
 
 /** Returns how long a run took, and on how many MPI ranks or pods. */
 function lengthOf(facts: RunFacts): string {
-  const { duration, pods, efficiency, span, findings, completion, isCut = false } = facts
+  const { duration, span, findings, completion, isCut = false } = facts
   const goesOn = completion !== null && isStuckAtEnd(findings)
   const length = `${isCut || goesOn ? 'at least ' : ''}${durationText(duration)}`
   const time = duration > 0 ? lengthIn(length, span) : 'Ran'
-  return `${time} on ${efficiency.basis === 'mpi' ? ranksText(efficiency) : podCount(pods)}`
+  return `${time} on ${processesText(facts)}`
+}
+
+/** Returns the number of MPI ranks, or if it is not known, that of pods. */
+function processesText({ efficiency, starting, pods }: RunFacts): string {
+  const { basis, size, processes } = efficiency
+  if (basis === 'mpi') return ranksText(size, processes)
+  return starting === undefined ? podCount(pods) : ranksText(starting.size, starting.members)
 }
 
 /** Returns the number of MPI ranks, with that of their pods if all ranks were recorded. */
-function ranksText({ size, processes }: RunFacts['efficiency']): string {
+function ranksText(size: number, processes: readonly { readonly pod: string }[]): string {
   const ranks = `${size} MPI ${size === 1 ? 'rank' : 'ranks'}`
   if (processes.length < size) return ranks
   return `${ranks} in ${podCount(new Set(processes.map(({ pod }) => pod)).size)}`
@@ -193,7 +213,8 @@ function efficiencyText(facts: RunFacts): string {
   if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp && ofRecorded === '')
     return nothingText(facts, value)
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
-  const text = `Efficiency ${factorText(value)}${ofRecorded}${named === '' ? '' : `: ${named}`}.`
+  const about = `${ofRecorded}${beginningText(efficiency)}`
+  const text = `Efficiency ${factorText(value)}${about}${named === '' ? '' : `: ${named}`}.`
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`
@@ -209,7 +230,7 @@ function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: nu
   const canPoll = efficiency.basis === 'processors' && looked.gaps.some(({ isOfTool }) => isOfTool)
   const part = canPoll
     ? `${efficiency.program ?? 'the processes'} ran for ${percent} of the time`
-    : `${percent} of the time was spent computing`
+    : `${percent} of the time${beginningText(efficiency)} was spent computing`
   const names = formatList(metrics, 'and')
   return `Nothing that ${names} ${verb}${seen} held this run up${until}: ${part}.`
 }
@@ -218,6 +239,14 @@ function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: nu
 function recordedText(efficiency: RunFacts['efficiency']): string {
   if (!isOfSomeRanks(efficiency)) return ''
   return ` of the ${efficiency.processes.length} recorded of ${efficiency.size} MPI ranks`
+}
+
+/** The part of the time of a job from which an efficiency is taken to be about all of it. */
+const WHOLE = 0.95
+
+/** Says which time an efficiency is about, if the calls of MPI were not recorded until the end. */
+function beginningText({ elapsed, seen }: RunFacts['efficiency']): string {
+  return elapsed < WHOLE * seen ? ` in the first ${durationText(elapsed)}` : ''
 }
 
 function isOfSomeRanks({ basis, size, processes }: RunFacts['efficiency']): boolean {
@@ -297,7 +326,7 @@ function causeText(
     case 'storage':
       return 'the processes waited for storage'
     case 'activity':
-      return factors.some((one) => one.name === 'storage' && one.value === null)
+      return factors.some((one) => one.missing === WITHOUT_STORAGE)
         ? 'the processes were idle or waited for storage'
         : 'the processes were idle'
     default:

@@ -13,6 +13,7 @@ import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../findings/looked-at.ts'
 import { isStuck } from '../findings/no-progress-rule.ts'
+import { largestStart } from '../metrics/mpi-trace/stuck-start.ts'
 import { readProgramEnds } from '../metrics/program-ends.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun } from './gather.ts'
@@ -100,6 +101,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     duration,
     pods: pods.length,
     efficiency,
+    starting: largestStart(evidence),
     findings: found.findings,
     metrics,
     looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },

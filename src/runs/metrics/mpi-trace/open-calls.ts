@@ -35,6 +35,9 @@ export interface OpenCalls {
   readonly state: string | null
   /** The number of consecutive timepoints with this state. */
   readonly stateSamples: number
+  /** The number of timepoints at which the process slept, and at which it waited for storage. */
+  readonly asleepSamples: number
+  readonly storageSamples: number
   /** The processor time of the process since its start; null if it is not known. */
   readonly cpuTime: number | null
   /** The first timepoint of the process. */
@@ -81,7 +84,16 @@ export function addOpenCall(process: ObservedCalls, sample: Sample): void {
 }
 
 /** The open calls before the first timepoint: nothing was read. */
-const NOTHING = { cpuTime: null, first: null, state: null, stateSamples: 0, quiet: 0, threads: [] }
+const NOTHING = {
+  cpuTime: null,
+  first: null,
+  state: null,
+  stateSamples: 0,
+  asleepSamples: 0,
+  storageSamples: 0,
+  quiet: 0,
+  threads: [],
+}
 
 function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
   const elapsed = countIn(sample.elapsed)
@@ -99,6 +111,8 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
     longestGap: countIn(sample.longest_gap),
     state,
     stateSamples: before.state === state ? before.stateSamples + 1 : 1,
+    asleepSamples: before.asleepSamples + Number(state === 'sleeping'),
+    storageSamples: before.storageSamples + Number(state === 'disk'),
     cpuTime,
     first: before.first ?? { elapsed, cpuTime },
     cpu: used === null || interval === null || interval <= 0 ? null : used / interval,

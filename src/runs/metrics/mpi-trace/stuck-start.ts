@@ -45,6 +45,12 @@ export function startingJobs({ stores, podOf }: RunEvidence): readonly StartingJ
   return joinStarting(storeOf(stores, MPI_STORE), podOf)
 }
 
+/** Returns the job with the most processes, all of which have not returned from MPI_Init. */
+export function largestStart(run: RunEvidence): StartingJob | undefined {
+  const jobs = startingJobs(run).filter(({ size, running }) => size > 1 && running === 0)
+  return jobs.toSorted((a, b) => b.size - a.size)[0]
+}
+
 /**
  * Groups the processes that have not returned from MPI_Init by job: by the identifier of the job
  * and its size.

@@ -46,13 +46,23 @@ const SEEN: Pick<RunFacts, 'metrics' | 'looked' | 'completion'> = {
   completion: { state: 'finished', reason: null },
 }
 
+/** The calls of MPI were recorded until the end. */
+const RECORDED = { elapsed: 60, seen: 60 }
+
 const factsOf = (
   root: Factor,
   changes: Partial<RunFacts> = {},
   basis: 'mpi' | 'processors' = 'mpi',
 ): RunFacts => ({
   ...{ duration: 58.3, pods: 4, findings: [], ...SEEN },
-  efficiency: { basis, root, size: 2, processes: [{ pod: '0' }, { pod: '1' }], program: 'lmp' },
+  efficiency: {
+    basis,
+    root,
+    size: 2,
+    ...RECORDED,
+    program: 'lmp',
+    processes: [{ pod: '0' }, { pod: '1' }],
+  },
   ...changes,
 })
 
@@ -78,7 +88,9 @@ t.test(
     const processes = Array.from({ length: 782 }, (_, index) => ({ pod: String(index % 5) }))
     const root = mpi([0.9, 0.88], 0)
     t.equal(
-      verdictOf(root, { efficiency: { basis: 'mpi', root, size: 840, processes, program: null } }),
+      verdictOf(root, {
+        efficiency: { ...RECORDED, basis: 'mpi', root, size: 840, processes, program: null },
+      }),
       'Took 58.3 s on 840 MPI ranks. Efficiency 0.89 of the 782 recorded of 840 MPI ranks: ' +
         'threads that could run had a processor (platform 1.00).',
     )
@@ -120,7 +132,7 @@ t.test('the findings name the reason for which threads waited', async (t) => {
 
 t.test('the pods are not counted if not all ranks were recorded', async (t) => {
   const root = mpi([0.9, 0.88], 0)
-  const efficiency = { basis: 'mpi', root, size: 3, program: null } as const
+  const efficiency = { ...RECORDED, basis: 'mpi', root, size: 3, program: null } as const
   const textOn = (...pods: readonly string[]) =>
     verdictOf(efficiency.root, {
       efficiency: { ...efficiency, processes: pods.map((pod) => ({ pod })) },

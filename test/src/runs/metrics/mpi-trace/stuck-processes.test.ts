@@ -43,6 +43,7 @@ function processOf(rank: number, thread: OpenThread, facts: Facts = {}): JobProc
     open: {
       ...{ timepoint: 9, at, seconds: 100, elapsed, interval: 10, longestGap: 2 },
       ...{ state: processState, stateSamples: 3, cpuTime: 1, cpu, quiet: 30 },
+      ...{ asleepSamples: 0, storageSamples: 0 },
       ...{ first: { elapsed: 0, cpuTime: 1 }, threads: [thread], threadsBefore: new Map() },
     },
     begun: new Map(Object.entries(begun).map(([name, count]) => [name, { size, begun: count }])),
