@@ -417,6 +417,16 @@ t.test('bytes are not known if the time of the first rates is not', async (t) =>
     t.strictSame([bytes_read, bytes_written], [null, null], program)
 })
 
+t.test('a note about several logs has the word each once, after their names', async (t) => {
+  const { notices } = numbersOf('killed').model.page
+  const shared = notices.filter((text) => text.startsWith('killed-0.vitals.log, killed-1'))
+  t.ok(shared.length > 1)
+  for (const text of shared) {
+    t.match(text, /^killed-0\.vitals\.log, killed-1\.vitals\.log: each says: /)
+    t.equal(text.match(/\beach\b/g)?.length, 1)
+  }
+})
+
 t.test('a job has ended only if its own container has', async (t) => {
   const done = { exitCode: 0, reason: 'Completed', signal: null, finishedAt: null }
   const more = { restarted: false, deleted: false }

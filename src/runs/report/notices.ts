@@ -31,7 +31,7 @@ export function listNotices(
     say(
       averages,
       'contains averages since the node started, as the Metrics Operator records them, not over ' +
-        'each interval; its totals are omitted',
+        'the intervals between samples; its totals are omitted',
     ),
     say(
       sources.filter(({ start }) => start !== null && !start.time.includes('T')),
@@ -184,7 +184,7 @@ function toldOf(sources: readonly LogSource[]): (string | undefined)[] {
     for (const sentence of source.log?.notices ?? [])
       bySentence.set(sentence, [...(bySentence.get(sentence) ?? []), source])
   return [...bySentence].map(([sentence, told]) => {
-    return `${namesOf(told)}${told.length === 1 ? '' : ', each'}: ${sentence}.`
+    return `${namesOf(told)}: ${told.length === 1 ? '' : 'each says: '}${sentence}.`
   })
 }
 
