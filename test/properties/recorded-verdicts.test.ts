@@ -203,8 +203,8 @@ t.test('a run that may hang says how to look at it, in all outputs', async (t) =
   t.strictSame([model.page.advice, document.advice], [advice, advice])
   t.ok(text.includes(`What to do: ${advice}`))
   const unknown =
-    'Not known: storage (waits for storage were not measured and count as idle time); waiting ' +
-    'in MPI (not looked at; it counts as running)'
+    'Not known: storage, as waits for storage were not measured and count as idle time; ' +
+    'waiting in MPI, which was not looked at and counts as running'
   t.equal(overviewData(model.page).unknown, unknown)
   t.ok(text.includes(unknown))
   t.match(document.notLookedAt, [{ what: 'waiting and hangs in MPI', how: MPI_TOO, pods: null }])

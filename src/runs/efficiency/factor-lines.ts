@@ -53,10 +53,12 @@ function lostIn(factor: Factor): readonly Factor[] {
 export function unknownText(root: Factor, gaps: readonly Pick<Gap, 'polled'>[]): string {
   const groups = Map.groupBy(missingIn(root), (one) => one.missing ?? '')
   const factors = [...groups].map(([reason, own]) => {
-    return `${own.map((one) => titleOf(one).toLowerCase()).join(', ')} (${reason})`
+    return `${own.map((one) => titleOf(one).toLowerCase()).join(', ')}, as ${reason}`
   })
   const waits = gaps.flatMap(({ polled }) => {
-    return polled === null ? [] : `waiting in ${polled} (not looked at; it counts as running)`
+    return polled === null
+      ? []
+      : `waiting in ${polled}, which was not looked at and counts as running`
   })
   const all = root.value === null ? factors : [...factors, ...waits]
   return all.length === 0 ? '' : `Not known: ${all.join('; ')}`

@@ -145,7 +145,7 @@ t.test('a run that may hang says so before it says that processes ran', async (t
   t.match(await page.textContent('#advice'), ' ridealong stacks KIND/NAME -n hpc shows ')
   t.match(
     await page.textContent('#efficiency .missing'),
-    /^Not known: storage \(.*\); waiting in MPI \(not looked at; it counts as running\)\.$/,
+    /^Not known: storage, as .*; waiting in MPI, which was not looked at and counts as running\.$/,
   )
   const [first = ''] = await page.locator('#activity .states li').allInnerTexts()
   t.match(first, /^running 9\d %$/)
