@@ -1,5 +1,5 @@
 import t from 'tap'
-import { firstAdvice } from '../../../../src/runs/efficiency/advice.ts'
+import { firstAdvice, stacksAdvice } from '../../../../src/runs/efficiency/advice.ts'
 import { factor, missingFactor } from '../../../../src/runs/efficiency/factor.ts'
 import { CASES, findWith } from '../findings/cases.ts'
 
@@ -48,4 +48,15 @@ t.test('a risk is the last reason for advice', async (t) => {
   )
   t.equal(firstAdvice(risks, EVEN), risks[0]?.advice)
   t.match(firstAdvice(risks, UNEVEN), /^Divide the work more evenly/)
+})
+
+t.test('the command that shows where processes wait can be typed as it is', async (t) => {
+  t.match(
+    stacksAdvice({ owner: 'MiniCluster/lammps', namespace: 'hpc' }),
+    'ridealong stacks minicluster/lammps -n hpc shows',
+  )
+  t.match(
+    stacksAdvice({ owner: null, namespace: null }),
+    'ridealong stacks KIND/NAME -n NAMESPACE shows',
+  )
 })
