@@ -4,7 +4,9 @@ import {
   type Factor,
   type FactorName,
   listFactors,
+  NEVER_IN_STORAGE,
   valueIn,
+  WITHOUT_STORAGE,
 } from '../../../../src/runs/efficiency/factor.ts'
 import {
   mpiFactors,
@@ -153,6 +155,24 @@ t.test('time asleep outside of MPI is idle or storage, and not computing', async
     ['efficiency', 'storage', 'activity'].map((name) => valueIn(root, name as FactorName)),
     [0.2, 4 / 7, 0.5],
   )
+})
+
+t.test('the states of processes that slept can exclude storage', async (t) => {
+  const waits = { outside: 0, inMpi: 0 }
+  const process = { ...UNKNOWN, pod: '0', elapsed: 10, inMpi: 2, waits, asleep: 5 }
+  const reasonOf = (
+    ...all: readonly (readonly [asleep: number, storage: number] | undefined)[]
+  ) => {
+    const processes = all.map((counts) => {
+      const [asleep = 0, storage = 0] = counts ?? []
+      return { ...process, states: counts && { asleep, storage } }
+    })
+    return listFactors(mpiFactors(processes, null)).find(({ name }) => name === 'storage')?.missing
+  }
+  t.equal(reasonOf([5, 0], [5, 0]), NEVER_IN_STORAGE)
+  t.equal(reasonOf([5, 0], [4, 0]), WITHOUT_STORAGE, 'too few samples')
+  t.equal(reasonOf([50, 0], [50, 1]), WITHOUT_STORAGE, 'one process waited for storage')
+  t.equal(reasonOf([50, 0], undefined), WITHOUT_STORAGE, 'the states of one are not known')
 })
 
 t.test('slow calls are the platform for as long as another rank had no processor', async (t) => {
