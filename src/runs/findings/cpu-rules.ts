@@ -29,7 +29,7 @@ import {
   listFacts,
   type PodFinding,
 } from '../rules/rule.ts'
-import { factIn, factText, thingsOf } from '../rules/sentence.ts'
+import { factIn, factText, thingsOf, WAITED_FACTS, waitedText } from '../rules/sentence.ts'
 import { joinLosses, MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 import { ALLOWED, RUNNING_COUNTERS } from './placed-process.ts'
 import { processorTimes } from './processor-time.ts'
@@ -203,7 +203,7 @@ const POD_USED_UP = 'the whole pod used up its CPU limit'
 type WaitFinding = PodFinding<keyof typeof WAITING_FACTS>
 
 const WAITING_FACTS = {
-  'time waiting': 'percent',
+  ...WAITED_FACTS,
   'waiting, summed over threads': 's',
   'CPU time in the samples': 's',
   [SAMPLED]: 'percent',
@@ -245,9 +245,9 @@ export const WAITING_FOR_CPU = defineRule({
   },
   find: perPod(findWaiting),
   sentence: (worst) => {
-    const waited = factIn(worst, 'time waiting')
+    const waited = waitedText(worst)
     const who = thingsOf(worst)
-    return `waited for a CPU for ${waited} of the run: ${who} could run, but ${reasonFor(worst)}`
+    return `waited for a CPU for ${waited}: ${who} could run, but ${reasonFor(worst)}`
   },
   facts: WAITING_FACTS,
   reads: [RUNNING_COUNTERS, CONTAINER, RUNNING_SAMPLES, ALLOWED, THREADS],
@@ -414,6 +414,7 @@ function buildFinding(
     ...(cause === undefined ? {} : { cause }),
     facts: listFacts(WAITING_FACTS, {
       'time waiting': part,
+      'time in the samples': elapsed,
       'waiting, summed over threads': waited,
       'CPU time in the samples': ran,
       [SAMPLED]: isSampled ? part : null,

@@ -17,7 +17,7 @@ import {
   listFacts,
   type PodFinding,
 } from '../rules/rule.ts'
-import { factIn, thingsOf } from '../rules/sentence.ts'
+import { factIn, thingsOf, WAITED_FACTS, waitedText } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
 import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
 
@@ -193,7 +193,7 @@ function limitsOf(thing: Container) {
 }
 
 const PRESSURE_FACTS = {
-  'time waiting': 'percent',
+  ...WAITED_FACTS,
   'a process waited': 's',
   'all processes waited': 's',
   'times at the limit': 'count',
@@ -222,7 +222,7 @@ export const MEMORY_PRESSURE = defineRule({
   },
   find: perPod((pod) => pod.things(CONTAINER).map(findPressure)),
   sentence: (worst) =>
-    `had a process waiting for memory for ${factIn(worst, 'time waiting')} of the run: ` +
+    `had a process waiting for memory for ${waitedText(worst)}: ` +
     `${thingsOf(worst)} had too little, and the kernel had to free some first`,
   facts: PRESSURE_FACTS,
   reads: [CONTAINER],
@@ -243,7 +243,8 @@ export const MEMORY_PRESSURE = defineRule({
 
 function findPressure(thing: Container): PodFinding<keyof typeof PRESSURE_FACTS> | undefined {
   const waited = growthOf(thing, 'memory_some') ?? 0
-  const part = percentOf(waited, thing.readings.get('memory_some')?.seconds ?? 0)
+  const sampled = thing.readings.get('memory_some')?.seconds ?? 0
+  const part = percentOf(waited, sampled)
   if (part < MEMORY_PRESSURE.threshold.value || waited < MIN_SECONDS) return undefined
   const full = growthOf(thing, 'memory_full')
   return {
@@ -252,6 +253,7 @@ function findPressure(thing: Container): PodFinding<keyof typeof PRESSURE_FACTS>
     size: waited,
     facts: listFacts(PRESSURE_FACTS, {
       'time waiting': part,
+      'time in the samples': sampled,
       'a process waited': waited,
       'all processes waited': full,
       'times at the limit': growthOf(thing, 'memory_max'),

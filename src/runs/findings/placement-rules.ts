@@ -10,7 +10,7 @@ import {
   listFacts,
   type PodFinding,
 } from '../rules/rule.ts'
-import { factIn, thingsOf } from '../rules/sentence.ts'
+import { factIn, thingsOf, WAITED_FACTS, waitedText } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 import { ALLOWED, type Placed, placedIn, RUNNING_COUNTERS, timesOf } from './placed-process.ts'
 
@@ -21,7 +21,7 @@ const PLACEMENT = {
 } as const satisfies SectionColumns
 
 const PINNED_FACTS = {
-  'time waiting': 'percent',
+  ...WAITED_FACTS,
   'processors allowed': 'cores',
   'processes on these processors': 'count',
   'waiting, summed over threads': 's',
@@ -57,7 +57,7 @@ export const PINNED = defineRule({
   },
   find: findPinned,
   sentence: (worst) =>
-    `waited for ${factIn(worst, 'time waiting')} of the run for a processor that it shares: ` +
+    `waited for ${waitedText(worst)} for a processor that it shares: ` +
     `${thingsOf(worst)} may only run on the same ${factIn(worst, 'processors allowed')}`,
   facts: PINNED_FACTS,
   reads: [ALLOWED, RUNNING_COUNTERS],
@@ -129,6 +129,7 @@ function findCrowd(mates: readonly Placed[]): readonly PinnedPod[] {
       lost: worst.lost,
       facts: listFacts(PINNED_FACTS, {
         'time waiting': worst.part,
+        'time in the samples': worst.one.pod.elapsed,
         'processors allowed': worst.one.count,
         'processes on these processors': waiting.length,
         'waiting, summed over threads': worst.waited,

@@ -1,7 +1,7 @@
 import { nameFirst } from '../../core/text/name-first.ts'
 import { durationText } from '../../lib/duration.ts'
 import { roundedForReader } from '../../lib/round.ts'
-import type { Affected, Fact } from './rule.ts'
+import type { Affected, Fact, FactUnits } from './rule.ts'
 
 /** The most pods with a name instead of a number that a sentence names. */
 const NAMED = 3
@@ -37,6 +37,23 @@ export function factIn<Name extends string>(
   const fact = facts.find((one) => one.name === name)
   if (fact === undefined) throw new Error(`the finding has no fact ${name}`)
   return factText(fact)
+}
+
+/** The facts of a rule about the part of the time in which a pod was sampled. */
+export const WAITED_FACTS = {
+  'time waiting': 'percent',
+  'time in the samples': 's',
+} as const satisfies FactUnits
+
+/**
+ * Returns the part as text: `53.3 % of the sampled 21 s`. The samples may begin later and
+ * end earlier than the run.
+ *
+ * @throws if the finding has not the facts `WAITED_FACTS`
+ */
+export function waitedText(worst: Affected): string {
+  const [part, seconds] = [factIn(worst, 'time waiting'), factIn(worst, 'time in the samples')]
+  return `${part} of the sampled ${seconds}`
 }
 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']

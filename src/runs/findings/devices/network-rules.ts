@@ -22,7 +22,7 @@ import {
   listFacts,
   type PodFinding,
 } from '../../rules/rule.ts'
-import { factIn, thingsOf } from '../../rules/sentence.ts'
+import { factIn, thingsOf, WAITED_FACTS, waitedText } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 import {
   PROCESSOR_TIME_NEEDS,
@@ -121,7 +121,7 @@ const withSockets = (needs: readonly Need[]): readonly Need[] => [
 ]
 
 const QUEUE_FACTS = {
-  'time waiting': 'percent',
+  ...WAITED_FACTS,
   'data in the send queue': 's',
   'largest send queue': 'bytes',
   'CPU time in the samples': 's',
@@ -154,7 +154,7 @@ export const NETWORK_BOUND = defineRule({
   find: perPod(findBound),
   sentence: (worst) =>
     'had a process that did not compute while its data waited to be sent or acknowledged, for ' +
-    `at least ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)}`,
+    `at least ${waitedText(worst)}: ${thingsOf(worst)}`,
   facts: QUEUE_FACTS,
   reads: [SOCKET, ...PROCESSOR_TIME_READS],
   isHindrance: true,
@@ -205,6 +205,7 @@ function findQueue(
     lost,
     facts: listFacts(QUEUE_FACTS, {
       'time waiting': part,
+      'time in the samples': elapsed,
       'data in the send queue': queue.busy,
       'largest send queue': queue.most ?? 0,
       'CPU time in the samples': seconds,

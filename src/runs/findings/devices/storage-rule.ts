@@ -24,7 +24,7 @@ import {
   listFacts,
   type PodFinding,
 } from '../../rules/rule.ts'
-import { factIn, thingsOf } from '../../rules/sentence.ts'
+import { thingsOf, WAITED_FACTS, waitedText } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 import { longestStalled, podDelay } from './pod-storage.ts'
 
@@ -55,7 +55,7 @@ export const STORAGE_READS: readonly SectionColumns[] = [CONTAINER, PERF]
 const TICKS = 100
 
 const FACTS = {
-  'time waiting': 'percent',
+  ...WAITED_FACTS,
   'all processes waited': 's',
   'a process waited': 's',
   'block I/O delay, summed over processes': 's',
@@ -85,8 +85,7 @@ export const WAITING_FOR_STORAGE = defineRule({
       "the kernel's example of a trigger, 50 ms in a second (Documentation/accounting/psi.rst)",
   },
   find: perPod((pod) => [storageWait(pod)].filter(isLong)),
-  sentence: (worst) =>
-    `waited for storage for ${factIn(worst, 'time waiting')} of the run (${thingsOf(worst)})`,
+  sentence: (worst) => `waited for storage for ${waitedText(worst)} (${thingsOf(worst)})`,
   facts: FACTS,
   reads: STORAGE_READS,
   isHindrance: true,
@@ -141,6 +140,7 @@ function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: PodEvidence): re
       lost: full,
       facts: listFacts(FACTS, {
         'time waiting': percentOf(full, elapsed),
+        'time in the samples': elapsed,
         'all processes waited': full,
         'a process waited': growthOf(thing, 'io_some'),
       }),
@@ -163,6 +163,7 @@ function delayed(pod: PodEvidence): Wait | undefined {
     lost,
     facts: listFacts(FACTS, {
       'time waiting': percentOf(lost, elapsed),
+      'time in the samples': elapsed,
       'block I/O delay, summed over processes': sum,
       'read and written': bytes,
     }),

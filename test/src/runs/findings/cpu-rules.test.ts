@@ -6,7 +6,7 @@ t.test('what waits is known, and not what had the processors', async (t) => {
   const { findings } = findWith({ process: { run_delay: 0.3, cpu_time: 0.65 } })
   t.match(
     findings[0]?.sentence,
-    /30 % of the run: lmp \(PID 100\) could run, but did not run immediately\./,
+    /30 % of the sampled [\d.]+ (s|min): lmp \(PID 100\) could run, but did not run immediately\./,
   )
 })
 
@@ -23,7 +23,7 @@ t.test('processes that run in turn lose the sum of their waiting', async (t) => 
   t.match(finding, { rule: 'waiting-for-cpu', lost: LENGTH / 2 })
   t.match(
     finding?.sentence,
-    /waited for a CPU for 50 % of the run: task \(12 processes\) could run/,
+    /waited for a CPU for 50 % of the sampled [\d.]+ (s|min): task \(12 processes\) could run/,
   )
 })
 
@@ -36,7 +36,7 @@ t.test('the worst process is named with its numbers, and the others without', as
   const waiting = (part: number) => ({ process: { run_delay: part, cpu_time: 0.9 - part } })
   const rows = podRows('0', waiting(0.2), { others: [waiting(0.6)] })
   const [finding] = findIn(rows).findings
-  t.match(finding?.sentence, /60 % of the run: lmp \(PID 101\) could run/)
+  t.match(finding?.sentence, /60 % of the sampled [\d.]+ (s|min): lmp \(PID 101\) could run/)
   t.match(finding?.sentence, / The same is true to a lesser extent of lmp \(PID 100\)\.$/)
 })
 

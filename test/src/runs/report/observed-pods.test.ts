@@ -12,7 +12,7 @@ function runOf(logs: readonly (readonly [string, object | null])[]) {
   const run = newRun()
   for (const [index, [namespace, observedPods]] of logs.entries()) {
     const place = { source: `log-${index}`, metric: 'perf-sysstat', namespace, pod: `${index}` }
-    addEntry(run, { kind: 'log', ...place, observedPods } as unknown as Entry)
+    addEntry(run, { kind: 'log', ...place, observedPods, summary: [] } as unknown as Entry)
   }
   return run
 }

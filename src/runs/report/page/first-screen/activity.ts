@@ -280,7 +280,8 @@ function mpiHint() {
   const waiting = isWaitingKnown ? ', without' : ' and contains'
   return (
     `Computing is all time outside of MPI${waiting} the time of waiting for a processor. ` +
-    'Nothing is known where a row is empty, such as before MPI_Init.'
+    'In MPI, a rank may wait for one that has no processor: the factors above count this for the ' +
+    'platform. Nothing is known where a row is empty, such as before MPI_Init.'
   )
 }
 
