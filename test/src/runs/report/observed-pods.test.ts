@@ -63,7 +63,7 @@ function unseenOf(logs: readonly PodLog[]) {
     const place = { source: `${pod}/${metric}`, metric, namespace: 'hpc', pod, pod_index: index }
     const row = { kind: 'pod', section: 'tcp', ...place, time: null, timepoint: 0, seconds: 0 }
     const metadata = owner === undefined ? {} : { owner }
-    const end = { kind: 'log', ...place, metadata, observedPods: counted }
+    const end = { kind: 'log', ...place, metadata, observedPods: counted, summary: [] }
     addEntry(run, (isCut === true ? row : end) as unknown as Entry)
   }
   return unseenPods(run).map(({ what }) => what)
