@@ -47,6 +47,19 @@ for (const folder of ['healthy', 'sleeping', 'storage', 'oversubscribed', 'neigh
     }
   })
 
+t.test(
+  'without calls, the time of a pod is divided between running, waiting and storage',
+  async (t) => {
+    const { efficiency } = assessRecorded('storage', /vitals/)
+    const [shares] = efficiency.pods.map((pod) => pod.shares)
+    // The means of the two processes: 22 % ran, 36 % waited for a processor, 37 % for storage.
+    t.ok(Math.abs((shares?.computing ?? 0) - 0.22) < 0.02, `computing ${shares?.computing}`)
+    t.ok(Math.abs((shares?.waiting ?? 0) - 0.36) < 0.025, `waiting ${shares?.waiting}`)
+    t.ok(Math.abs((shares?.storage ?? 0) - 0.37) < 0.02, `storage ${shares?.storage}`)
+    t.equal(factorText(valueIn(efficiency.root, 'storage') ?? 1), '0.63')
+  },
+)
+
 t.test('where the time outside of MPI went', async (t) => {
   const factors = (folder: string) => {
     const { root } = assessRecorded(folder).efficiency
@@ -171,14 +184,14 @@ for (const [folder, text] of Object.entries(WITH_MPI))
 const WITH_VITALS: Readonly<Record<string, string>> = {
   healthy:
     'Took 21 s on 1 pod. Nothing that vitals sees (processors, memory, network traffic) held ' +
-    `this run up: steps.openmpi ran for 96 % of the time. ${NOT_MPI}`,
+    `this run up: a process of steps.openmpi ran for 96 % of the time. ${NOT_MPI}`,
   hanging:
     'Took at least 21 s on 1 pod; its end is not known. The end of the log hang-0.vitals.log is ' +
     'missing. Whether the job made progress is not known: waiting and hangs in MPI were not ' +
     `looked at (${MPI_TOO}), and a process that waits in MPI counts as running, so busy ` +
     'processors do not show progress. Nothing that vitals sees (processors, memory, network ' +
-    'traffic) held this run up until then: steps.openmpi ran for 98 % of the time. Not looked ' +
-    'at: storage, how the containers ended (the output of collect says it).',
+    'traffic) held this run up until then: a process of steps.openmpi ran for 98 % of the time. ' +
+    'Not looked at: storage, how the containers ended (the output of collect says it).',
 }
 
 for (const [folder, text] of Object.entries(WITH_VITALS))

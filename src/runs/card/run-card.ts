@@ -1,6 +1,7 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
+import { stalledAtOnce } from '../findings/devices/pod-storage.ts'
 import { adviseRuns, type RoleAdvice } from './advice.ts'
 import { type CardFinding, findInSummaries } from './card-findings.ts'
 import { listPodUses, type PodUse, sumKnown } from './pod-use.ts'
@@ -81,9 +82,11 @@ function findTightest(roles: readonly RoleCard[]): RoleCard['memory'] {
 function measureEfficiency(uses: readonly PodUse[]): Factor {
   const known = uses.filter(({ containers }) => containers.length > 0)
   if (known.length === 0) return missingFactor('efficiency', 'no summary has been read')
-  const times = known.map(({ name, seconds, cpu, runDelay, storage, limits }) => {
-    const elapsed = seconds ?? 0
-    return { pod: name, elapsed, ran: cpu, waited: runDelay, storage, limit: limits.cpu }
+  const times = known.map(({ name, containers, seconds, cpu, runDelay, storage, limits }) => {
+    const atOnce = stalledAtOnce(containers.length)
+    const stored = storage === null ? null : { seconds: storage, atOnce }
+    const running = { ran: cpu, waited: runDelay, storage: stored }
+    return { pod: name, elapsed: seconds ?? 0, ...running, limit: limits.cpu }
   })
   return processorFactors(times)
 }

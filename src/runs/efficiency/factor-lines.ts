@@ -1,5 +1,5 @@
 import type { Gap } from '../findings/looked-at.ts'
-import { FACTORS, type Factor, factorText, isLoss } from './factor.ts'
+import { FACTORS, type Factor, factorText, isLoss, valueIn } from './factor.ts'
 
 /**
  * Returns the efficiency as lines for a terminal: each factor with the product that it is, below
@@ -30,13 +30,23 @@ function valueText({ value }: Factor, title: string): string {
   return `${title} ${factorText(value ?? 0)}`
 }
 
-/** Returns a line that says to what the other time was lost, the most first. */
+/** The value from which a factor is not named beside one to which more was lost. */
+const NEGLIGIBLE = 0.98
+
+/** Returns a line that says to what most of the other time was lost, the most first. */
 function losses(root: Factor): readonly string[] {
   const lost = [...lostIn(root)]
     .sort((a, b) => (a.value ?? 1) - (b.value ?? 1))
-    .map((one) => `${FACTORS[one.name].loss} (${titleOf(one).toLowerCase()})`)
+    .filter(({ value }, index) => index === 0 || (value ?? 1) < NEGLIGIBLE)
+    .map((one) => `${lossOf(one, root)} (${titleOf(one).toLowerCase()})`)
   const percent = Math.round(100 * (1 - (root.value ?? 1)))
   return lost.length === 0 ? [] : [`The other ${percent} % of the time: ${lost.join(', ')}`]
+}
+
+/** Returns to what time was lost. The platform contains time in MPI, if its calls were recorded. */
+function lossOf({ name }: Factor, root: Factor): string | null {
+  const hasCalls = name === 'platform' && valueIn(root, 'communication') !== null
+  return hasCalls ? `${FACTORS[name].loss}, also in MPI for a rank without one` : FACTORS[name].loss
 }
 
 /** Returns the factors that say by themselves to what time was lost. */

@@ -1,3 +1,4 @@
+import type { StorageTime } from '../findings/devices/pod-storage.ts'
 import { type Factor, factor, missingFactor, WITHOUT_STORAGE } from './factor.ts'
 
 /** The times of a pod without regard to MPI, in seconds. */
@@ -9,8 +10,8 @@ export interface PodTimes {
   readonly ran: number | null
   /** The seconds that threads waited for a processor, summed; null if they were not read. */
   readonly waited: number | null
-  /** The seconds in which the pod waited for storage; null if they were not read. */
-  readonly storage: number | null
+  /** How long the pod waited for storage; null if it was not read. */
+  readonly storage: StorageTime | null
   /** The processors that the limit of its containers or its pod allows; null if not known. */
   readonly limit: number | null
 }
@@ -24,8 +25,9 @@ export interface PodShares {
 }
 
 /**
- * Returns the parts of the time of a pod: if several threads ran or waited at once, those of the
- * mean thread; null if the CPU time is not known. Idle is the rest of the time.
+ * Returns the parts of the time of a pod: if several threads ran or waited at once, also for
+ * storage, those of the mean thread; null if the CPU time is not known. Idle is the rest of the
+ * time.
  */
 export function podShares({
   elapsed,
@@ -34,13 +36,27 @@ export function podShares({
   storage,
 }: Pick<PodTimes, 'elapsed' | 'ran' | 'waited' | 'storage'>): PodShares | null {
   if (ran === null || elapsed <= 0) return null
-  const threads = Math.max((ran + (waited ?? 0)) / elapsed, 1)
-  const computing = ran / threads / elapsed
+  const runnable = ran + (waited ?? 0)
+  const part = runnable === 0 ? 0 : runnableTime(runnable, elapsed, storage) / runnable / elapsed
+  const computing = ran * part
   if (waited === null) return { computing, waiting: null, storage: null, idle: null }
-  const waiting = waited / threads / elapsed
+  const waiting = waited * part
   const rest = Math.max(1 - computing - waiting, 0)
-  const stored = storage === null ? null : Math.min(storage / elapsed, rest)
+  const stored = storage === null ? null : Math.min(storage.seconds / elapsed, rest)
   return { computing, waiting, storage: stored, idle: rest - (stored ?? 0) }
+}
+
+/**
+ * Returns how long the mean thread ran or waited for a processor.
+ *
+ * @param runnable the seconds in which threads did so, summed
+ */
+function runnableTime(runnable: number, elapsed: number, storage: StorageTime | null): number {
+  // If all processes waited for storage, none of them could run.
+  if (storage !== null && storage.atOnce === null)
+    return Math.min(runnable, Math.max(elapsed - storage.seconds, 0))
+  const stored = (storage?.seconds ?? 0) * (storage?.atOnce ?? 0)
+  return runnable / Math.max((runnable + stored) / elapsed, 1)
 }
 
 const ONE_SAMPLE = 'no pod has rows of two timepoints'

@@ -1,7 +1,7 @@
 import { durationText } from '../../lib/duration.ts'
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
-import { STORAGE_READS, storageShares, storageWait } from '../findings/devices/storage-rule.ts'
+import { STORAGE_READS, storageShares, storageTime } from '../findings/devices/storage-rule.ts'
 import { PROCESSOR_TIME_READS, timeByProgram } from '../findings/processor-time.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
@@ -258,7 +258,7 @@ function podTimes(pod: PodEvidence): PodTimes {
     waited: times.some(({ waited }) => waited === null)
       ? null
       : sumOf(times.map(({ waited }) => waited)),
-    storage: storageWait(pod)?.lost ?? null,
+    storage: storageTime(pod),
     limit: limitOf(pod),
   }
 }

@@ -104,7 +104,8 @@ function findHidden({ looked, completion, findings, isStuck: isStuckNow }: RunFa
 /** Reports whether processes may still wait where it was not looked at. */
 export function mayWaitNow(facts: RunFacts): boolean {
   const { completion, isCut = false } = facts
-  return (completion === null || isCut) && findHidden(facts) !== undefined
+  const mayRun = completion === null || (isCut && !hasFailed(facts))
+  return mayRun && findHidden(facts) !== undefined
 }
 
 function hiddenText({ what, how, pods, polled }: Gap, { completion }: RunFacts): string {
@@ -229,10 +230,14 @@ function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: nu
   // A process that polls for others runs, too.
   const canPoll = efficiency.basis === 'processors' && looked.gaps.some(({ isOfTool }) => isOfTool)
   const part = canPoll
-    ? `${efficiency.program ?? 'the processes'} ran for ${percent} of the time`
+    ? `a process${ofProgram(efficiency)} ran for ${percent} of the time`
     : `${percent} of the time${beginningText(efficiency)} was spent computing`
   const names = formatList(metrics, 'and')
   return `Nothing that ${names} ${verb}${seen} held this run up${until}: ${part}.`
+}
+
+function ofProgram({ program }: RunFacts['efficiency']): string {
+  return program === null ? '' : ` of ${program}`
 }
 
 /** Says which ranks an efficiency is about, if that is only a part of them. */

@@ -26,7 +26,7 @@ import {
 } from '../../rules/rule.ts'
 import { thingsOf, WAITED_FACTS, waitedText } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
-import { longestStalled, podDelay } from './pod-storage.ts'
+import { longestStalled, podDelay, type StorageTime, stalledAtOnce } from './pod-storage.ts'
 
 const CONTAINER = {
   metric: PRESSURE.name,
@@ -54,11 +54,14 @@ export const STORAGE_READS: readonly SectionColumns[] = [CONTAINER, PERF]
 /** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
 const TICKS = 100
 
+/** The name of a fact: the block I/O delay of the processes of a pod. */
+const SUMMED_DELAY = 'block I/O delay, summed over processes'
+
 const FACTS = {
   ...WAITED_FACTS,
   'all processes waited': 's',
   'a process waited': 's',
-  'block I/O delay, summed over processes': 's',
+  [SUMMED_DELAY]: 's',
   'read and written': 'bytes',
 } as const satisfies FactUnits
 
@@ -113,6 +116,17 @@ export function storageWait(pod: PodEvidence): StorageFinding | undefined {
   return longestStalled(stalls, ({ lost }) => lost) ?? delayed(pod)
 }
 
+/** Returns how long a pod waited for storage; null if that was not read. */
+export function storageTime(pod: PodEvidence): StorageTime | null {
+  const wait = storageWait(pod)
+  if (wait === undefined) return null
+  const seconds = wait.lost ?? 0
+  const sum = wait.facts.find(({ name }) => name === SUMMED_DELAY)?.value
+  if (sum !== undefined) return { seconds, atOnce: seconds > 0 ? sum / seconds : 1 }
+  const stalls = pod.things(CONTAINER).filter((thing) => growthOf(thing, 'io_full') !== null)
+  return { seconds, atOnce: stalledAtOnce(stalls.length) }
+}
+
 /**
  * Returns the part of the life of a process in which it waited for storage, by process id: its
  * block I/O delay, or the part in which all processes of a container waited; null if neither was
@@ -164,7 +178,7 @@ function delayed(pod: PodEvidence): Wait | undefined {
     facts: listFacts(FACTS, {
       'time waiting': percentOf(lost, elapsed),
       'time in the samples': elapsed,
-      'block I/O delay, summed over processes': sum,
+      [SUMMED_DELAY]: sum,
       'read and written': bytes,
     }),
   }

@@ -4,7 +4,7 @@ import { type SplitTimes, splitTimes } from '../../efficiency/mpi-factors.ts'
 import { podShares } from '../../efficiency/processor-factors.ts'
 import type { Efficiency, ProcessEfficiency } from '../../efficiency/run-efficiency.ts'
 import { sharesOf } from '../../efficiency/running-shares.ts'
-import { longestStalled, podDelay } from '../../findings/devices/pod-storage.ts'
+import { longestStalled, podDelay, stalledAtOnce } from '../../findings/devices/pod-storage.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
 import { type ActivityData, type Means, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines, meansOf } from './line-groups.ts'
@@ -99,14 +99,15 @@ function podPercents({ processes, stalls, delays }: PodSteps, buckets: Buckets) 
     processes.map((one) => one.waited),
     buckets,
   )
-  const stored = storedAmounts({ stalls, delays }, buckets, total(ran.covered))
+  const { stored, atOnce } = storedAmounts({ stalls, delays }, buckets, total(ran.covered))
   return byState(buckets, (at) => {
     const elapsed = ran.covered[at] ?? 0
+    const seconds = amountAt(stored, at)
     const shares = podShares({
       elapsed,
       ran: ran.sums[at] ?? 0,
       waited: amountAt(waited, at),
-      storage: amountAt(stored, at),
+      storage: seconds === null ? null : { seconds, atOnce },
     })
     if (!isCovered(elapsed, buckets) || shares === null) return undefined
     return { ...shares, mpi: 0 }
@@ -114,7 +115,8 @@ function podPercents({ processes, stalls, delays }: PodSteps, buckets: Buckets) 
 }
 
 /**
- * Returns for how long a pod waited for storage, as `storageWait` does for the whole run.
+ * Returns for how long a pod waited for storage, as `storageTime` does for the whole run, and how
+ * many of its processes waited at once in the whole run; null if all did.
  *
  * @param elapsed the seconds for which the pod was observed
  */
@@ -122,10 +124,10 @@ function storedAmounts(
   { stalls, delays }: Pick<PodSteps, 'stalls' | 'delays'>,
   buckets: Buckets,
   elapsed: number,
-): Amounts {
+): { readonly stored: Amounts; readonly atOnce: number | null } {
   const containers = stalls.map((read) => amountsOf(read(), buckets))
   const longest = longestStalled(containers, ({ sums }) => total(sums))
-  if (longest !== undefined) return longest
+  if (longest !== undefined) return { stored: longest, atOnce: stalledAtOnce(stalls.length) }
   const processes = delays.map(({ waited }) => {
     const { sums, covered } = amountsOf(waited(), buckets)
     return { seconds: total(sums), life: total(covered) }
@@ -136,7 +138,8 @@ function storedAmounts(
     delays.map(({ waited }) => waited),
     buckets,
   )
-  return { ...added, sums: added.sums.map((one) => one * part) }
+  const stored = { ...added, sums: added.sums.map((one) => one * part) }
+  return { stored, atOnce: 1 / part }
 }
 
 function total(values: readonly number[]): number {

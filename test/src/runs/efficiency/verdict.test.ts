@@ -34,9 +34,12 @@ const mpi = (computing: readonly [number, number], waited: number | null) =>
     waited === null ? 'run_delay was not read' : null,
   )
 
+/** All processes of the pod waited for storage. */
+const stored = (seconds: number) => ({ seconds, atOnce: null })
+
 const processors = (changes: Partial<PodTimes>) =>
   processorFactors([
-    { pod: '0', elapsed: 100, ran: 95, waited: 0, storage: 0, limit: null, ...changes },
+    { pod: '0', elapsed: 100, ran: 95, waited: 0, storage: stored(0), limit: null, ...changes },
   ])
 
 /** All was looked at, and the run came to its end. */
@@ -177,7 +180,7 @@ t.test('a run without MPI', async (t) => {
     /Efficiency 0\.50: threads waited for a processor \(plat/,
   )
   t.match(
-    textOf({ ran: 50, storage: 45 }),
+    textOf({ ran: 50, storage: stored(45) }),
     /: the processes waited for storage \(storage 0\.55\); thr/,
   )
   t.match(
@@ -248,8 +251,8 @@ t.test('what was not looked at is named, with how it can be known', async (t) =>
   t.equal(
     verdictOf(processors({}), { looked, metrics: ['perf-sysstat', 'vitals'] }, 'processors'),
     'Took 58.3 s on 4 pods. Nothing that perf-sysstat and vitals see (processors) held this run ' +
-      'up: lmp ran for 95 % of the time. Not looked at: waiting and hangs in MPI (needs x), ' +
-      'storage in pods 1-2.',
+      'up: a process of lmp ran for 95 % of the time. Not looked at: waiting and hangs in MPI ' +
+      '(needs x), storage in pods 1-2.',
     'processes that wait in MPI run, too',
   )
 })
@@ -271,11 +274,11 @@ t.test('an annotation that was named is not named again', async (t) => {
   t.match(text, / Not looked at: waiting in Python \(needs the same annotation\), storage\.$/)
 })
 
-t.test('without a program that used nearly all CPU time, the processes ran', async (t) => {
+t.test('without a program that used nearly all CPU time, a process ran', async (t) => {
   const root = processors({})
   const efficiency = { ...factsOf(root).efficiency, basis: 'processors', program: null } as const
   const text = verdictOf(root, { looked: { seen: [], gaps: [MPI_GAP] }, efficiency })
-  t.match(text, / held this run up: the processes ran for 95 % of the time\. /)
+  t.match(text, / held this run up: a process ran for 95 % of the time\. /)
 })
 
 t.test('what may hide a hang comes before all praise, unless the run finished', async (t) => {
@@ -286,8 +289,8 @@ t.test('what may hide a hang comes before all praise, unless the run finished', 
     'progress is not known: waiting and hangs in MPI were not looked at (needs x), and a process ' +
     'that waits in MPI counts as running, so busy processors do not show progress.'
   const praise =
-    'Nothing that vitals sees (processors) held this run up: lmp ran for 95 % of the time. Not ' +
-    'looked at: storage.'
+    'Nothing that vitals sees (processors) held this run up: a process of lmp ran for 95 % of ' +
+    'the time. Not looked at: storage.'
   const unknown = { state: 'unknown', reason: '' } as const
   t.equal(
     textOf({ completion: unknown }),
@@ -324,6 +327,8 @@ t.test('processes may still wait only if their end was not seen', async (t) => {
   const unfinished = { state: 'unfinished', reason: '' } as const
   t.equal(mayWait({ completion: null }), true)
   t.equal(mayWait({ completion: unfinished, isCut: true }), true)
+  const findings = found('container-failed')
+  t.equal(mayWait({ completion: unfinished, isCut: true, findings }), false)
   t.equal(mayWait({ completion: unfinished }), false)
   t.equal(mayWait({ completion: null, looked: { seen: [], gaps: [] } }), false)
 })
