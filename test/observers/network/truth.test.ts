@@ -50,8 +50,11 @@ function talk({ run }: Pod, ...lines: readonly string[]): Promise<Running> {
   return run('app', ['sh', '-c', `${commands.join(' ')} wait`])
 }
 
-function watch({ run }: Pod, env: NodeJS.ProcessEnv = {}): Promise<Running> {
-  return run('network', [observer('network')], { ...ENV, ...env })
+/** Starts the observer, and returns when the kernel tells it about sockets that are closed. */
+async function watch({ run }: Pod, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const watching = await run('network', [observer('network')], { ...ENV, ...env })
+  await until(watching, /waiting for/)
+  return watching
 }
 
 /** Waits for more timepoints, and returns the last row of each pair of a talk.py and a peer. */

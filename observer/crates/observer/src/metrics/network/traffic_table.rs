@@ -179,6 +179,9 @@ struct Socket {
     seen: u64,
     owner: Option<Owner>,
     search: Search,
+    /// Whether a reading found the socket open after a search had not found its process. Otherwise
+    /// the process may have closed it during the search.
+    outlived_search: bool,
 }
 
 /// The last process that was found to have a socket open.
@@ -235,6 +238,7 @@ impl Socket {
                 round,
                 ..Search::default()
             },
+            outlived_search: false,
         }
     }
 }
@@ -352,6 +356,7 @@ impl TrafficTable {
         {
             owner.absences = owner.absences.saturating_add(1);
         }
+        socket.outlived_search |= found.inode != 0 && !socket.search.is_first();
         socket.inode = found.inode;
         socket.send_queue = found.send_queue;
         socket.receive_queue = found.receive_queue;
@@ -581,7 +586,7 @@ impl TrafficTable {
     /// Adds the remaining growth of a socket that was removed from the table to its flow, or to the
     /// omissions if it may belong to another process.
     fn conclude(&mut self, mut socket: Socket) {
-        let was_never_found = socket.owner.is_none() && !socket.search.is_first();
+        let is_of_others = socket.owner.is_none() && socket.outlived_search;
         if socket.owner.is_some() && !socket.is_handed_over() {
             socket.inode = 0;
             settle(
@@ -590,7 +595,7 @@ impl TrafficTable {
                 (&mut self.flows, self.most),
                 &mut self.omissions,
             );
-        } else if !was_never_found || self.has_hidden {
+        } else if !is_of_others || self.has_hidden {
             self.omissions.count(socket.now.since(socket.settled));
         }
     }
@@ -860,8 +865,10 @@ mod tests {
         table.close(&socket(4, "10.0.0.2", 0));
         assert_eq!(table.omissions.unaccounted.sent, 17);
         assert_eq!(table.omissions.unaccounted_sockets, 2);
-        // After a complete round, socket 2 belongs to a process that is not observed.
+        // Socket 2 is open after a complete round: it belongs to a process that is not observed.
         table.end_round(1, 0.0);
+        table.begin_reading(MAX);
+        table.take(&socket(2, "10.0.0.2", 10), 0.0, 0);
         table.close(&socket(2, "10.0.0.2", 99));
         assert_eq!(table.omissions.unaccounted.sent, 17);
     }
@@ -885,6 +892,8 @@ mod tests {
         table.close(&socket(1, "10.0.0.2", 12));
         assert_eq!(table.omissions.unaccounted.sent, 12);
         // The process can be read, and the other socket is not among its files.
+        table.begin_reading(MAX);
+        table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
         table.assign(7, &[]);
         table.settle(false);
         table.close(&socket(2, "10.0.0.2", 20));
@@ -1038,6 +1047,21 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_that_its_process_closes_during_the_search_is_unaccounted() {
+        let socket = |sent| socket(1, "10.0.0.2", sent);
+        for (readings, expected) in [(1, 12), (2, 0)] {
+            let mut table = TrafficTable::default();
+            for round in 1..=readings {
+                table.begin_reading(MAX);
+                table.take(&socket(10), 0.0, 0);
+                table.end_round(round, 0.0);
+            }
+            table.close(&socket(12));
+            assert_eq!(table.omissions.unaccounted.sent, expected);
+        }
+    }
+
+    #[test]
     fn a_round_that_began_before_a_socket_was_found_does_not_delay_its_search() {
         let mut table = TrafficTable::default();
         table.begin_reading(MAX);
@@ -1145,6 +1169,7 @@ mod tests {
             seen: 0,
             owner: None,
             search: Search::default(),
+            outlived_search: false,
         }
     }
 }
