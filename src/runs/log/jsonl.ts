@@ -1,4 +1,4 @@
-import type { RowSection, RowsDescription } from '../../core/catalog.ts'
+import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import { conversionOf } from '../../core/rules/quantity.ts'
 import { nameFirst } from '../../core/text/name-first.ts'
 import { quote } from '../../core/text/quote.ts'
@@ -164,6 +164,8 @@ function startRowClock(rate: number | null): RowClock {
   let time = ''
   let timepoint = -1
   const sections = new Map<string, SectionTime>()
+  const firstInterval = (columns: readonly RowColumn[]) =>
+    columns.some((column) => conversionOf(column)?.isRate === true) ? null : rate
   return {
     read: (at, { name, columns }) => {
       began ??= at
@@ -172,8 +174,7 @@ function startRowClock(rate: number | null): RowClock {
         time = new Date(at).toISOString()
       }
       now = at
-      const hasRates = columns.some((column) => conversionOf(column)?.isRate === true)
-      const section = sectionTime(sections.get(name), at, hasRates ? null : rate)
+      const section = nextTime(sections.get(name), at) ?? { at, interval: firstInterval(columns) }
       sections.set(name, section)
       const seconds = Math.max(at - began, 0) / 1000
       return { timepoint, time, seconds, interval: section.interval }
@@ -188,13 +189,9 @@ interface SectionTime {
   readonly interval: number | null
 }
 
-function sectionTime(
-  before: SectionTime | undefined,
-  at: number,
-  firstInterval: number | null,
-): SectionTime {
-  if (before?.at === at) return before
-  if (before === undefined) return { at, interval: firstInterval }
+/** Returns the time of the next rows of a section; undefined if there were none before. */
+function nextTime(before: SectionTime | undefined, at: number): SectionTime | undefined {
+  if (before === undefined || before.at === at) return before
   const passed = (at - before.at) / 1000
   return { at, interval: passed > 0 ? passed : null }
 }
