@@ -2,10 +2,11 @@ import type { Gap } from '../findings/looked-at.ts'
 import { FACTORS, type Factor, factorText, isLoss, valueIn } from './factor.ts'
 
 /**
- * Returns the efficiency as lines for a terminal: each factor with the product that it is, below
- * the factor of which it is a part, then to what the other time was lost, and what is not known.
+ * Returns the efficiency as lines for a terminal. The first lines have the factors, each with its
+ * own factors below it. The next line has the causes of the lost time, and the last line has the
+ * factors that are not known.
  *
- * @param gaps what was not looked at
+ * @param gaps the areas that no metric has measured
  */
 export function factorLines(root: Factor, gaps: readonly Pick<Gap, 'polled'>[]): readonly string[] {
   if (root.value === null) return []
@@ -30,10 +31,10 @@ function valueText({ value }: Factor, title: string): string {
   return `${title} ${factorText(value ?? 0)}`
 }
 
-/** The value from which a factor is not named beside one to which more was lost. */
+/** A factor with at least this value is named only if it is the least of all factors. */
 const NEGLIGIBLE = 0.98
 
-/** Returns a line that says to what most of the other time was lost, the most first. */
+/** Returns a line with the causes of the lost time, the greatest cause first. */
 function losses(root: Factor): readonly string[] {
   const lost = [...lostIn(root)]
     .sort((a, b) => (a.value ?? 1) - (b.value ?? 1))
@@ -43,7 +44,7 @@ function losses(root: Factor): readonly string[] {
   return lost.length === 0 ? [] : [`The other ${percent} % of the time: ${lost.join(', ')}`]
 }
 
-/** Returns to what time was lost. The platform contains time in MPI, if its calls were recorded. */
+/** Returns the cause of a loss. The platform contains time in MPI if its calls were recorded. */
 function lossOf({ name }: Factor, root: Factor): string | null {
   const hasCalls = name === 'platform' && valueIn(root, 'communication') !== null
   return hasCalls ? `${FACTORS[name].loss}, also in MPI for a rank without one` : FACTORS[name].loss

@@ -202,7 +202,7 @@ function isNeverInStorage(processes: readonly ProcessTimes[]): boolean {
 }
 
 /**
- * Returns what was lost of the useful time.
+ * Returns the factors of the useful time: storage and activity.
  *
  * @param useful the mean useful time
  * @param withoutStorage why the time of waiting for storage is not known, if it is not

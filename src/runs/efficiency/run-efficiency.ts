@@ -236,7 +236,7 @@ function processorEfficiency({ pods }: RunEvidence): Efficiency {
   }
 }
 
-/** The part of the CPU time from which a program used nearly all of it. */
+/** A program that used at least this part of the CPU time used nearly all of it. */
 const MAIN_PART = 0.9
 
 function mainProgram(pods: readonly PodEvidence[]): string | null {

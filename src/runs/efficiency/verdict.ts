@@ -143,7 +143,7 @@ function stuckText({ completion, span }: RunFacts): string {
 }
 
 /**
- * Returns what was not looked at, although it may have held the run up.
+ * Returns a sentence about the areas that no metric has measured. They may have held the run up.
  *
  * @param hidden the gap that was named before
  */
@@ -246,7 +246,7 @@ function recordedText(efficiency: RunFacts['efficiency']): string {
   return ` of the ${efficiency.processes.length} recorded of ${efficiency.size} MPI ranks`
 }
 
-/** The part of the time of a job from which an efficiency is taken to be about all of it. */
+/** An efficiency that covers at least this part of a job counts as that of the whole job. */
 const WHOLE = 0.95
 
 /** Says which time an efficiency is about, if the calls of MPI were not recorded until the end. */

@@ -4,7 +4,7 @@ import type { PageData } from '../data.ts'
 import { DATA } from './data.ts'
 import { inside, made } from './elements.ts'
 import { isPodShown, isShown } from './filter.ts'
-import { counted } from './format.ts'
+import { counted, NOTHING_FOUND } from './format.ts'
 import { NO_TITLE, showBoard, startBoard } from './plots.ts'
 
 type Finding = PageData['findings']['findings'][number]
@@ -82,12 +82,8 @@ function startFindingPlot(
 /** Builds the findings, and returns a function that draws their plots. */
 export function buildFindings() {
   const { findings, notes } = DATA.findings
-  const none =
-    notes.length === 0
-      ? 'Of what was looked at, no rule found anything that held the run up.'
-      : 'The rules that could be checked found nothing that held the run up.'
   const some = 'What held the run up: failures first, then the most time lost, then risks.'
-  inside('findings', '.note').textContent = findings.length === 0 ? none : some
+  inside('findings', '.note').textContent = findings.length === 0 ? NOTHING_FOUND : some
   inside('findings', '.unchecked').append(...notes.map((note) => made('li', note)))
   const boards = findings.flatMap(startFinding)
   return () => {

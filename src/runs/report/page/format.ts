@@ -1,7 +1,10 @@
-// The formatting of numbers and of the names of lines.
+// The formatting of numbers and of the names of lines, and a sentence of two parts of the page.
 
 import { roundedForReader } from '../../../lib/round.ts'
 import type { Line } from '../plots.ts'
+
+/** Says that a run has no findings. Rules may be missing, because their metrics are. */
+export const NOTHING_FOUND = 'The rules that could be checked found nothing that held the run up.'
 
 /** Formats a rounded number. Separates the thousands. */
 export function plain(value: number | null | undefined) {

@@ -5,7 +5,7 @@ import { durationText } from '../../../../lib/duration.ts'
 import './first-screen.css'
 import type { OverviewData, WorstFinding } from '../../first-screen/overview.ts'
 import { classed, element, inside, made } from '../elements.ts'
-import { counted } from '../format.ts'
+import { counted, NOTHING_FOUND } from '../format.ts'
 import { showActivity, startActivity } from './activity.ts'
 
 /** From GOOD, an efficiency is good (POP Centre of Excellence); below LOW, its meter is red. */
@@ -58,8 +58,7 @@ function meterOf(value: number) {
 function startWorst({ worst, others }: OverviewData) {
   inside('worst', '.lines').append(...worst.map(findingLine))
   const more = inside('worst', '.more')
-  if (worst.length === 0)
-    more.textContent = 'Of what was looked at, no rule found anything that held the run up.'
+  if (worst.length === 0) more.textContent = NOTHING_FOUND
   else if (others > 0) more.append(linkTo('findings', `${counted(others, 'more finding')}`))
 }
 
