@@ -6,7 +6,10 @@ export interface LogFile {
   /** Begins the file again: drops all text that was written. */
   readonly restart: () => Promise<void>
   readonly write: (text: string) => Promise<void>
-  /** Gives the file its name, replacing an existing file. Returns the size in bytes. */
+  /**
+   * Gives the file its name, replacing an existing file. Returns the size in bytes. A file that
+   * cannot be completed is removed.
+   */
   readonly complete: () => Promise<number>
   /** Closes the file and keeps it as NAME.partial. */
   readonly leave: () => Promise<void>
@@ -44,7 +47,15 @@ export async function openLogFile(path: string, header: string): Promise<LogFile
       waiting += text
       if (waiting.length >= CHUNK) await flush().catch(fail)
     },
-    complete: () => flush().then(file.complete).catch(fail),
+    complete: async () => {
+      try {
+        await flush()
+        return await file.complete()
+      } catch (error) {
+        await file.discard().catch(() => {})
+        return fail(error)
+      }
+    },
     leave: () => flush().finally(file.leave).catch(fail),
     discard: async () => {
       waiting = ''

@@ -153,7 +153,12 @@ async function toFile(path: string, form: TextFormat, header: string): Promise<L
     ...parts,
     finish: async (logs, isComplete) => {
       const file = await openLogFile(path, header)
-      for (const log of logs) await appendLog(log, pathOf(log), file.write)
+      try {
+        for (const log of logs) await appendLog(log, pathOf(log), file.write)
+      } catch (error) {
+        await file.discard().catch(() => {})
+        throw error
+      }
       await file.complete()
       known = logs
       isRemoved = isComplete

@@ -9,19 +9,35 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { collect } from '../../../../cli/collect/collect.ts'
+import { openLogFile } from '../../../../src/runs/collect/log-file.ts'
 import { createSession } from '../../../cli/host.ts'
 import { standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from './pod.ts'
 
-t.test('if the disk is full, the message says so, and the run can be continued', async (t) => {
+/** Mounts a small file system. At the end of the test, no file of it may be open. */
+function smallFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-full-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder])
   t.teardown(() => {
     execFileSync('umount', [folder])
     rmdirSync(folder)
   })
+  return folder
+}
+
+t.test('a file whose last text cannot be written is closed and removed', async (t) => {
+  const folder = smallFolder(t)
+  writeFileSync(join(folder, 'filler'), Buffer.alloc(230_000))
+  const file = await openLogFile(join(folder, 'log'), '')
+  await file.write('x'.repeat(60_000))
+  await t.rejects(file.complete(), { name: 'WriteError', message: /no space left on device/ })
+  t.strictSame(readdirSync(folder), ['filler'])
+})
+
+t.test('if the disk is full, the message says so, and the run can be continued', async (t) => {
+  const folder = smallFolder(t)
   const log = readFileSync(
     new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
     'utf8',
