@@ -107,12 +107,15 @@ function readMemory(value: unknown): RunCard['memory'] {
   return { ...readCompared(value), podIndex: asText(fieldsOrNone(value).podIndex) ?? null }
 }
 
-/** Reads the factors as a list: the first is the efficiency, and the others are its parts. */
+/**
+ * Reads the factors as a list: the first is the efficiency, and the others are its parts. Its value
+ * is the greatest that the summaries allow, as on the card (`processorFactors`).
+ */
 function readEfficiency(rows: readonly Fields[]): Factor {
   const [root = missingFactor('efficiency', 'no summary has been read'), ...parts] = rows.flatMap(
     (row) => readFactor(row) ?? [],
   )
-  return { ...root, parts }
+  return { ...root, least: root.value === null ? null : 0, parts }
 }
 
 function readFactor({ name, value, missing }: Fields): Factor | undefined {

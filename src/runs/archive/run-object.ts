@@ -8,7 +8,7 @@ import { findingText } from '../card/card-findings.ts'
 import { comparedText, coresText, shortBytes, UNKNOWN } from '../card/card-numbers.ts'
 import { isOver } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
-import { type Factor, factorText } from '../efficiency/factor.ts'
+import { type Factor, factorText, limitText } from '../efficiency/factor.ts'
 import { listConditions, type RunCondition } from './run-conditions.ts'
 import { nameRun } from './run-name.ts'
 
@@ -125,7 +125,7 @@ function verdictOf({ run, seconds, efficiency, findings: [first] }: RunCard): st
     ...(first === undefined ? [] : [`Finding: ${findingText(first)}.`]),
     efficiency.value === null
       ? `The efficiency is not known: ${efficiency.missing}.`
-      : `Efficiency ${factorText(efficiency.value)}.`,
+      : `Efficiency ${limitText(efficiency)}.`,
   ]
   return printable(sentences.join(' '), MAX_VERDICT)
 }

@@ -1,6 +1,12 @@
 import { durationText } from '../../lib/duration.ts'
 import type { TextBlock } from '../../lib/output-format.ts'
-import { type Factor, factorText, factorWords, listFactors } from '../efficiency/factor.ts'
+import {
+  type Factor,
+  factorText,
+  factorWords,
+  limitText,
+  listFactors,
+} from '../efficiency/factor.ts'
 import { bytesText } from '../rules/sentence.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
@@ -60,7 +66,7 @@ function efficiencyText(root: Factor): string {
       return value === null ? [] : [`${factorWords(name)} ${factorText(value)}`]
     })
   const detail = parts.length === 0 ? '' : ` (${parts.join(', ')})`
-  return `${factorText(root.value)}${detail}`
+  return `${limitText(root)}${detail}`
 }
 
 function formatRole(card: RoleCard): readonly TextBlock[] {

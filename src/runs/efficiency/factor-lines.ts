@@ -1,5 +1,5 @@
 import type { Gap } from '../findings/looked-at.ts'
-import { FACTORS, type Factor, factorText, isLoss, valueIn } from './factor.ts'
+import { FACTORS, type Factor, isLoss, limitText, valueIn } from './factor.ts'
 
 /**
  * Returns the efficiency as lines for a terminal. The first lines have the factors, each with its
@@ -27,8 +27,8 @@ function titleOf({ name }: Factor): string {
   return FACTORS[name].title
 }
 
-function valueText({ value }: Factor, title: string): string {
-  return `${title} ${factorText(value ?? 0)}`
+function valueText(factor: Factor, title: string): string {
+  return `${title} ${limitText(factor)}`
 }
 
 /** A factor with at least this value is named only if it is the least of all factors. */

@@ -5,8 +5,8 @@ export const FACTORS = {
   efficiency: {
     title: 'Efficiency',
     meaning:
-      'the part of the time that was spent computing; without the calls of MPI, a process that ' +
-      'waits in MPI counts as computing, too',
+      'the part of the time that was spent computing; without the calls of MPI, the part in ' +
+      'which a process ran, also if it waited in MPI',
     loss: null,
   },
   'load-balance': {
@@ -71,7 +71,7 @@ export interface Factor {
   readonly value: number | null
   /** Why it cannot be computed; null if it can. */
   readonly missing: string | null
-  /** The least value that the rows allow; null if the value is exact. */
+  /** The least value that the rows allow; 0 if they allow all; null if the value is exact. */
   readonly least: number | null
   /** The factors whose product is the value. */
   readonly parts: readonly Factor[]
@@ -119,6 +119,11 @@ export function valueIn(root: Factor, name: FactorName): number | null {
 /** Returns the name of a factor inside a sentence. */
 export function factorWords(name: FactorName): string {
   return FACTORS[name].title.toLowerCase()
+}
+
+/** Returns the value of a factor for people, with `at most` if the rows allow all below it. */
+export function limitText({ value, least }: Pick<Factor, 'value' | 'least'>): string {
+  return `${least === 0 ? 'at most ' : ''}${factorText(value ?? 0)}`
 }
 
 /** Returns a value for people: with two digits after the point, or if it is small, two digits. */

@@ -73,8 +73,11 @@ export function withoutTimes(hasRows: boolean): Factor {
  * ran. It is the product of the platform, of storage, and of activity.
  *
  * @param pods those with rows of several timepoints, at least one
+ * @param isLimit whether the processes may have computed for less time: a process that ran may have
+ * waited in MPI, or one of several processes may not have run
  */
-export function processorFactors(pods: readonly PodTimes[]): Factor {
+export function processorFactors(pods: readonly PodTimes[], isLimit: boolean): Factor {
+  const least = isLimit ? 0 : null
   const known = pods.map((one) => ({ elapsed: one.elapsed, shares: podShares(one) }))
   const sum = (valueIn: (shares: PodShares) => number) =>
     known.reduce((all, { elapsed, shares }) => {
@@ -88,7 +91,7 @@ export function processorFactors(pods: readonly PodTimes[]): Factor {
     const parts = (['platform', 'storage', 'activity'] as const).map((name) =>
       missingFactor(name, WITHOUT_DELAY),
     )
-    return factor('efficiency', computing / all, { parts })
+    return factor('efficiency', computing / all, { parts, least })
   }
   const runnable = computing + sum((shares) => shares.waiting ?? 0)
   const stored = known.every(({ shares }) => shares?.storage !== null)
@@ -101,5 +104,5 @@ export function processorFactors(pods: readonly PodTimes[]): Factor {
       : factor('storage', (all - stored) / all),
     factor('activity', runnable / (all - (stored ?? 0))),
   ]
-  return factor('efficiency', computing / all, { parts })
+  return factor('efficiency', computing / all, { parts, least })
 }

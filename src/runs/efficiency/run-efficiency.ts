@@ -1,7 +1,9 @@
 import { durationText } from '../../lib/duration.ts'
+import { maximum } from '../../lib/statistics.ts'
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageShares, storageTime } from '../findings/devices/storage-rule.ts'
+import { mayPoll } from '../findings/looked-at.ts'
 import { PROCESSOR_TIME_READS, timeByProgram } from '../findings/processor-time.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
@@ -219,12 +221,15 @@ function hasProcesses(pod: PodEvidence): boolean {
   return PROCESSOR_TIME_READS.some((read) => pod.things(read).length > 0)
 }
 
-function processorEfficiency({ pods }: RunEvidence): Efficiency {
+function processorEfficiency(run: RunEvidence): Efficiency {
+  const { pods } = run
   const times = pods.filter(({ elapsed }) => elapsed > 0).map(podTimes)
+  const isLimit = mayPoll(run) || pods.some(hasSeveral)
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   return {
     basis: 'processors',
-    root: times.length > 0 ? processorFactors(times) : withoutTimes(pods.some(hasProcesses)),
+    root:
+      times.length > 0 ? processorFactors(times, isLimit) : withoutTimes(pods.some(hasProcesses)),
     elapsed,
     seen: elapsed,
     processes: [],
@@ -247,6 +252,15 @@ function mainProgram(pods: readonly PodEvidence[]): string | null {
   const all = sumOf([...programs.values()]) ?? 0
   const main = [...programs].find(([, seconds]) => seconds > 0 && seconds >= MAIN_PART * all)
   return main?.[0] ?? null
+}
+
+/** Other processes than the busiest that ran for less than this part of the time do not count. */
+const NEGLIGIBLE = 0.01
+
+/** Reports whether several processes of a pod ran. Its CPU time is not that of one of them. */
+function hasSeveral(pod: PodEvidence): boolean {
+  const ran = runningTimes(pod, true).map((time) => time.ran)
+  return (sumOf(ran) ?? 0) - (maximum(ran) ?? 0) > NEGLIGIBLE * pod.elapsed
 }
 
 function podTimes(pod: PodEvidence): PodTimes {

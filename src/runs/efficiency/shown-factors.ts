@@ -1,4 +1,4 @@
-import { FACTORS, type Factor, factorText, isLoss } from './factor.ts'
+import { FACTORS, type Factor, factorText, isLoss, limitText } from './factor.ts'
 
 /** A factor as the page shows it. */
 export interface ShownFactor {
@@ -29,7 +29,7 @@ export function shownFactors(root: Factor, depth = 0): readonly ShownFactor[] {
 }
 
 function valueText({ value, least }: Factor): string {
-  const text = factorText(value ?? 0)
-  const isFar = least !== null && (value ?? 0) - least >= SHOWN_DISTANCE
+  const text = limitText({ value, least })
+  const isFar = least !== null && least > 0 && (value ?? 0) - least >= SHOWN_DISTANCE
   return isFar ? `${text}, at least ${factorText(least)}` : text
 }

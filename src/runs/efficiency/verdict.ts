@@ -12,6 +12,7 @@ import {
   type FactorName,
   factorText,
   factorWords,
+  limitText,
   listFactors,
   WITHOUT_STORAGE,
 } from './factor.ts'
@@ -215,7 +216,7 @@ function efficiencyText(facts: RunFacts): string {
     return nothingText(facts, value)
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
   const about = `${ofRecorded}${beginningText(efficiency)}`
-  const text = `Efficiency ${factorText(value)}${about}${named === '' ? '' : `: ${named}`}.`
+  const text = `Efficiency ${limitText(root)}${about}${named === '' ? '' : `: ${named}`}.`
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`

@@ -89,6 +89,17 @@ export function findLookedAt(
 
 type GapFacts = Omit<Gap, 'pods' | 'polled'> & Partial<Pick<Gap, 'polled'>>
 
+/**
+ * Reports whether processes may have waited although they ran, such as in MPI, where that was not
+ * looked at.
+ */
+export function mayPoll(run: RunEvidence): boolean {
+  return SPECIAL.some((one) => {
+    const { isUnknown, missing } = lookAt(one, run)
+    return one.shows.isPolled === true && (isUnknown || missing.length > 0)
+  })
+}
+
 /** Names the annotation that requests the metrics of a run, and those that would show more. */
 function howToLook(metrics: readonly string[], special: readonly SpecialLook[]): string {
   const missing = special.flatMap((one) => (one.missing.length > 0 ? one.metric : []))

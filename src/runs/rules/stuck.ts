@@ -42,7 +42,7 @@ export const MIN_STARTING = 300
  * @param seconds the time since the first timepoint of the log; a negative one counts as 0
  */
 export function sinceText(seconds: number): string {
-  const whole = Math.floor(Math.max(seconds, 0))
+  const whole = Math.round(Math.max(seconds, 0))
   return whole === 0 ? 'Since the start' : `Since ${durationText(whole)} after the start`
 }
 

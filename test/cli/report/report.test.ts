@@ -114,7 +114,7 @@ t.test('the text has the verdict, the efficiency and the worst findings', async 
     [title, verdict, advice, gap],
     ['Job/ranks in hpc', json.verdict, `What to do: ${json.advice}`, ''],
   )
-  t.equal(factors, 'Efficiency 0.50 = platform 0.50 × storage 1.00 × activity 1.00')
+  t.equal(factors, 'Efficiency at most 0.50 = platform 0.50 × storage 1.00 × activity 1.00')
   t.match(out, `\n\nFindings, the worst first:\n  Throttled  ${json.findings[0].sentence}\n`)
   t.equal(json.notices.length, 3)
   t.ok(out.endsWith(`\nNotes about the data:\n  ${json.notices.join('\n  ')}\n`))

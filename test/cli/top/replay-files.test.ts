@@ -22,7 +22,7 @@ t.test('the end of recorded logs is written at once, with the verdict', async (t
   t.strictSame([apiVersion, kind], ['ridealong.dev/v1alpha1', 'Top'])
   t.match(
     verdict,
-    /^Took 19 s on 1 pod\. Efficiency 0\.20: the CPU limit kept threads from running/,
+    /^Took 19 s on 1 pod\. Efficiency at most 0\.20: the CPU limit kept threads from running/,
   )
   t.match(efficiency, { basis: 'processors', size: 1, job: null })
   t.match(efficiency.factors, [

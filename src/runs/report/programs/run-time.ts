@@ -15,8 +15,9 @@ export interface RunTime {
 
 /**
  * Returns the time of a run, from the first to the last row about a process of any metric, or if
- * that is longer, the time of its MPI job, which is exact. A run of which no process was observed
- * is measured by its other rows. Null if no log that lasts until the end has two rows with a time.
+ * that is longer, the time of its MPI job, which is exact. Without an MPI job it is the time of its
+ * container, if a summary has it. A run of which no process was observed is measured by its other
+ * rows. Null if no log that lasts until the end has two rows with a time.
  *
  * A metric with rare rows may have the last row, because it also writes one when a process ends.
  * The resolution is that of the metric with the shortest interval whose rows last until then.
@@ -38,10 +39,36 @@ export function measureTime(
     const spans = [...byMetric].flatMap(([metric, own]) => spanOf(own, offsets, metric) ?? [])
     const time = joinSpans(spans)
     if (time === null) continue
-    if (mpiSeconds <= time.seconds) return time
-    return { seconds: mpiSeconds, resolution: 0, metric: MPI_METRIC }
+    if (mpiSeconds > time.seconds) return { seconds: mpiSeconds, resolution: 0, metric: MPI_METRIC }
+    return containerTime(run, logs, time) ?? time
   }
   return null
+}
+
+/** The intervals by which the rows of a container that was seen from start to end are too short. */
+const MISSED_INTERVALS = 2
+
+/**
+ * Returns the time from the start to the end of the container that ran the longest, if rows before
+ * and after it would have been less than an interval away. The time of a container that started
+ * long before its observer is not that of the recorded run.
+ */
+function containerTime(
+  { evidence: { uses } }: CollectedRun,
+  logs: ReadonlyMap<string, LogFacts>,
+  rows: RunTime,
+): RunTime | null {
+  const most = rows.seconds + MISSED_INTERVALS * rows.resolution
+  const times = [...uses].flatMap(([source, containers]) => {
+    const { metric, isEarly } = logs.get(source) ?? {}
+    if (metric === undefined || isEarly === true) return []
+    return [...containers.values()].flatMap(({ seconds, isFinal }) => {
+      const isSeen = isFinal && seconds !== null && seconds > rows.seconds && seconds <= most
+      return isSeen ? { seconds, resolution: 0, metric } : []
+    })
+  })
+  const [longest = null] = times.sort((a, b) => b.seconds - a.seconds)
+  return longest
 }
 
 /** The intervals before the last row of all metrics in which a metric that lasts has a row. */

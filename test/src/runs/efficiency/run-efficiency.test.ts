@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { listFactors } from '../../../../src/runs/efficiency/factor.ts'
+import { runEfficiency } from '../../../../src/runs/efficiency/run-efficiency.ts'
+import { groupByPod } from '../../../../src/runs/evidence/run-evidence.ts'
 import type { Sample } from '../../../../src/runs/log/columns.ts'
 import { readLog } from '../../../../src/runs/log/read.ts'
 import { reportModel } from '../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
-import { DESCRIPTIONS, podRows } from '../findings/rows.ts'
+import { DESCRIPTIONS, evidenceOf, podOf, podRows } from '../findings/rows.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 import {
   type Recorded,
@@ -143,6 +145,24 @@ t.test('without mpi-trace, the processors are the basis', async (t) => {
     const sum = Number(shares?.computing) + Number(shares?.waiting) + Number(shares?.idle)
     t.ok(Math.abs(sum - 1) < 1e-9, 'the parts of the time of a pod')
   }
+})
+
+t.test('where a process may have waited or not have run, the efficiency is a limit', async (t) => {
+  const leastOf = (libraries: string | null, ...others: readonly number[]) => {
+    const process = (cpu: number) => ({
+      process: { run_delay: 0, cpu_time: cpu },
+      placement: { libraries },
+    })
+    const options = { only: ['process', 'placement'], others: others.map(process) } as const
+    const evidence = evidenceOf(podRows('0', process(0.5), options))
+    return runEfficiency(groupByPod(evidence, podOf), false).root.least
+  }
+  t.equal(leastOf('none'), null)
+  t.equal(leastOf('python'), null, 'Python sleeps where it waits')
+  t.equal(leastOf('none', 0.005), null, 'a launcher')
+  t.equal(leastOf('none', 0.02), 0, 'another process')
+  t.equal(leastOf('mpi'), 0)
+  t.equal(leastOf(null), 0, 'it is not known whether the process uses MPI')
 })
 
 t.test('a metric without CPU time: the efficiency is missing, with the reason', async (t) => {

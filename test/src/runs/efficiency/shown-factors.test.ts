@@ -24,4 +24,5 @@ t.test('a value that waiting for processors may have lowered has its least value
   const textOf = (least: number) => shownFactors(factor('platform', 0.9, { least }))[0]?.text
   t.equal(textOf(0.8), '0.90, at least 0.80')
   t.equal(textOf(0.86), '0.90')
+  t.equal(textOf(0), 'at most 0.90')
 })

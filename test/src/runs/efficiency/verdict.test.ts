@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type Factor, factor, missingFactor } from '../../../../src/runs/efficiency/factor.ts'
+import { factorLines } from '../../../../src/runs/efficiency/factor-lines.ts'
 import { mpiFactors } from '../../../../src/runs/efficiency/mpi-factors.ts'
 import {
   type PodTimes,
@@ -37,10 +38,11 @@ const mpi = (computing: readonly [number, number], waited: number | null) =>
 /** All processes of the pod waited for storage. */
 const stored = (seconds: number) => ({ seconds, atOnce: null })
 
-const processors = (changes: Partial<PodTimes>) =>
-  processorFactors([
-    { pod: '0', elapsed: 100, ran: 95, waited: 0, storage: stored(0), limit: null, ...changes },
-  ])
+const processors = (changes: Partial<PodTimes>, isLimit = false) =>
+  processorFactors(
+    [{ pod: '0', elapsed: 100, ran: 95, waited: 0, storage: stored(0), limit: null, ...changes }],
+    isLimit,
+  )
 
 /** All was looked at, and the run came to its end. */
 const SEEN: Pick<RunFacts, 'metrics' | 'looked' | 'completion'> = {
@@ -190,6 +192,15 @@ t.test('a run without MPI', async (t) => {
   t.match(
     textOf({ ran: 50, storage: null }),
     /: the processes were idle or waited for storage \(activ/,
+  )
+  const limit = processors({ ran: 50 }, true)
+  t.match(
+    verdictOf(limit, {}, 'processors'),
+    /Efficiency at most 0\.50: the processes were idle \(activity 0\.50\); threads that/,
+  )
+  t.equal(
+    factorLines(limit, [])[0],
+    'Efficiency at most 0.50 = platform 1.00 × storage 1.00 × activity 0.50',
   )
   t.equal(
     textOf({ ran: 50, waited: null }),

@@ -162,13 +162,16 @@ impl ContainerUse {
     /// Takes the use at the time `now`. A scan follows the end of the first process of a container,
     /// mostly before the container runtime has removed the cgroups: it finds the same use again.
     fn take(&mut self, found: Usage, now: f64, is_final: bool) {
-        if is_final {
+        let is_same = self.is_final && found == self.now && now - self.ended < REMOVAL_SECONDS;
+        if is_final && !is_same {
             self.ended = now;
         }
-        let is_same = found == self.now && now - self.ended < REMOVAL_SECONDS;
-        self.is_final = is_final || (self.is_final && is_same);
+        self.is_final = is_final || is_same;
         self.now = found;
-        self.read = now;
+        // The container had ended before.
+        if !is_same {
+            self.read = now;
+        }
     }
 
     fn seconds(&self) -> f64 {
@@ -275,6 +278,8 @@ mod tests {
             known.take(usage(5, 100), 10.0, true);
             known.take(usage(cpu, 100), now, false);
             assert_eq!(known.is_final, expected, "{cpu} at {now}");
+            let seconds = if expected { 10.0 } else { now };
+            assert!((known.seconds() - seconds).abs() < 1e-9, "{cpu} at {now}");
             known.take(usage(cpu, 100), now + 0.1, false);
             assert_eq!(known.is_final, expected, "a second time: {cpu} at {now}");
         }
