@@ -144,12 +144,12 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     `(${SEEN}) held this run up until then: 92 % of the time was spent computing. Not looked at: ` +
     'storage, how the containers ended (the output of collect says it).',
   hang:
-    'Took 30.4 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits ' +
+    'Took 30.4 s on 2 MPI ranks in 1 pod and failed. Since 6 s after the start, MPI rank 0 waits ' +
     'in MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a ' +
     `system call. The efficiency is not known: the job made no progress. ${NOT_STORAGE}`,
   hanging:
     'Took at least 21.4 s on 2 MPI ranks in 1 pod; it makes no progress, and its end is not ' +
-    'known. Since 5 s after the start, MPI rank 0 waits in MPI_Allreduce number 268 on ' +
+    'known. Since 6 s after the start, MPI rank 0 waits in MPI_Allreduce number 268 on ' +
     'MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system call. The efficiency is not ' +
     'known: the job made no progress. Not looked at: storage, how the containers ended (the ' +
     'output of collect says it).',
