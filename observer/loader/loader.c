@@ -196,8 +196,9 @@ static void write_profile(const char *bytes, size_t count) {
 }
 
 // Appends a line to the end of the profile, which programs that read profiles skip: the ticks, the
-// ticks that were due, and why the profiler stopped before the program. If the program goes on
-// afterwards, it is not known how many will have been due.
+// ticks that were due, when the line was written (CLOCK_BOOTTIME), and why the profiler stopped
+// before the program. If the program goes on afterwards, it is not known how many will have been
+// due.
 static void write_ticks(void) {
   char line[256];
   size_t at = append(line, sizeof line, 0, "ridealong: ticks=");
@@ -206,6 +207,8 @@ static void write_ticks(void) {
     at = append(line, sizeof line, at, " due=");
     at = append_number(line, sizeof line, at, count_due_ticks());
   }
+  at = append(line, sizeof line, at, " written=");
+  at = append_number(line, sizeof line, at, nanoseconds_since_boot());
   if (stop_reason != NULL) {
     at = append(line, sizeof line, at, " stopped=");
     at = append(line, sizeof line, at, stop_reason);

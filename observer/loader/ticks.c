@@ -126,11 +126,13 @@ __asm__(
     ".cfi_endproc\n.size call_on, .-call_on\n");
 #endif
 
-static int64_t used_by(int clock) {
+static int64_t read_clock(int clock) {
   int64_t now[2] = {0};
   call(SYS_clock_gettime, clock, (long)now, 0, 0);
   return now[0] * SECOND + now[1];
 }
+
+uint64_t nanoseconds_since_boot(void) { return (uint64_t)read_clock(CLOCK_BOOTTIME); }
 
 // Whether the signal has reached a thread that waits instead of the one that used the processor
 // time. The kernel sends it to any thread if the one that runs blocks it, and before Linux 6.4
@@ -139,7 +141,7 @@ static int64_t used_by(int clock) {
 static int is_waiting_thread(void) {
   static __thread int64_t last __attribute__((tls_model("initial-exec")));
   static __thread int small __attribute__((tls_model("initial-exec")));
-  int64_t now = used_by(CLOCK_THREAD_CPUTIME_ID);
+  int64_t now = read_clock(CLOCK_THREAD_CPUTIME_ID);
   small = now - last < MIN_USED ? small + 1 : 0;
   last = now;
   uint64_t signals = __atomic_add_fetch(&ticks.signals, 1, __ATOMIC_RELAXED);
@@ -218,7 +220,7 @@ int has_tick_handler(void) {
 uint64_t count_ticks(void) { return ticks.ticks; }
 
 uint64_t count_due_ticks(void) {
-  int64_t past = used_by(CLOCK_PROCESS_CPUTIME_ID) - ticks.first;
+  int64_t past = read_clock(CLOCK_PROCESS_CPUTIME_ID) - ticks.first;
   return past < 0 || ticks.interval <= 0 ? 0 : 1 + (uint64_t)(past / ticks.interval);
 }
 
@@ -288,7 +290,7 @@ EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
   if (made < 0) return (int)with_errno(made);
   ticks.has_timer = 1;
   ticks.interval = timer[0].seconds * SECOND + timer[0].microseconds * 1000;
-  ticks.first = used_by(CLOCK_PROCESS_CPUTIME_ID) + DELAY;
+  ticks.first = read_clock(CLOCK_PROCESS_CPUTIME_ID) + DELAY;
   int64_t times[4] = {timer[0].seconds, timer[0].microseconds * 1000};
   times[3] = DELAY;
   return (int)with_errno(call(SYS_timer_settime, ticks.timer, 0, (long)times, 0));

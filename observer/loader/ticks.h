@@ -45,5 +45,7 @@ int count_signal(const struct information *information);
 uint64_t count_ticks(void);
 uint64_t count_due_ticks(void);
 
+uint64_t nanoseconds_since_boot(void);
+
 // Sets the functions of libunwind that walk the stack.
 void set_unwinder(struct unwinder unwinder);

@@ -12,6 +12,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -38,6 +39,8 @@ interface ProfiledPod {
    * rows a second after its end or when the observer ends.
    */
   profile(argv: readonly string[]): Promise<number | string>
+  /** Starts another observer in the pod. */
+  observe(): Promise<Running>
   /** Ends the observer. */
   end(): Promise<void>
 }
@@ -51,8 +54,12 @@ async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Profil
   t.equal(await installer.ended, 0)
   const results = join(volume, 'results')
   const settings = { ...NATIVE, RIDEALONG_RESULTS: results, ...env }
-  const watching = await pod.run('cpu-profile', [observer('cpu-profile')], settings)
-  await until(watching, /waiting for/)
+  const observe = async () => {
+    const observing = await pod.run('cpu-profile', [observer('cpu-profile')], settings)
+    await until(observing, /waiting for/)
+    return observing
+  }
+  const watching = await observe()
   const preloaded = [
     onPath('env'),
     `LD_PRELOAD=${volume}/tool/loader.so`,
@@ -64,6 +71,7 @@ async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Profil
   return {
     results,
     watching,
+    observe,
     start,
     profile: async (argv) => (await start(argv)).ended,
     end: async () => {
@@ -405,6 +413,36 @@ t.test('files that use more than half of the size limit are emptied', options, a
   t.equal(statSync(join(results, 'cpu_9998')).size, 0)
   const why = 'because they use more than half of the size limit of their volume'
   t.ok(noticesOf(watching).includes(`files of results were emptied, ${why}: 3`))
+})
+
+t.test('profiles of an earlier attempt are left out, and emptied first', options, async (t) => {
+  const { results, watching, observe, start } = await profiledPod(t, {
+    RIDEALONG_TOOL_SIZE_LIMIT: String(1 << 20),
+  })
+  const app = await start(['sh', '-c', '"$0" ratio 2500; exec sleep 1000', tool().work])
+  await until(watching, () => rowsOf(watching, 'process').length > 0)
+  watching.signal('SIGKILL')
+  await watching.ended
+  const [row] = rowsOf(watching, 'process')
+  const name = join(results, `cpu_${row?.pid}`)
+  const earlier = join(results, 'cpu_9998')
+  const end = '\nridealong: ticks=1 due=1 written=5\n'
+  writeFileSync(earlier, Buffer.concat([Buffer.alloc(600_000), Buffer.from(end)]))
+  // The clock of the node was set forward since the profile was written.
+  utimesSync(name, 0, 0)
+
+  const again = await observe()
+  await until(again, () => rowsOf(again, 'process').length > 0)
+  t.match(rowsOf(again, 'process'), [{ pid: row?.pid, cpu_seconds: row?.cpu_seconds }])
+  t.ok(statSync(name).size > 0)
+  t.equal(statSync(earlier).size, 0)
+  t.match(noticesOf(again), [
+    'not counted in this log: 1 profile of an earlier attempt of this pod, which the volume has',
+    /^files of results were emptied, .*: 1$/,
+  ])
+  again.signal('SIGTERM')
+  await again.ended
+  app.signal('SIGKILL')
 })
 
 t.test('google-pprof reads the raw file from the log as that of the volume', options, async (t) => {

@@ -2,7 +2,7 @@
 //! when the kubelet starts the containers again, the files of the processes that it has killed are
 //! still there. They belong to the log of the observer of that attempt, which ended with them.
 
-use std::time::Duration;
+use std::fs::File;
 
 use encode::number::float;
 use linux::clock;
@@ -26,7 +26,7 @@ struct Starts {
 enum Earlier {
     /// All that were there before the observer.
     All,
-    /// Those that were last written before the target started.
+    /// Those of processes that recorded before the target started.
     BeforeTarget(u64),
     None,
 }
@@ -57,38 +57,47 @@ impl Starts {
 }
 
 /// Returns which of the files that were there before the observer are of an earlier attempt.
+/// `recorded_at` reads when the process of a file recorded, in nanoseconds since boot.
 pub(super) fn find(
     results: &Results,
     before: Vec<ResultName>,
     table: &mut ProcessTable,
     comes_first: bool,
+    recorded_at: impl Fn(&File) -> Option<u64>,
 ) -> Vec<ResultName> {
     let starts = Starts::read(table);
     let earlier = starts.map_or(Earlier::None, |starts| starts.earlier(comes_first));
-    let oldest = match earlier {
+    let start = match earlier {
         Earlier::All => return before,
         Earlier::None => return Vec::new(),
-        Earlier::BeforeTarget(start) => {
-            let age = clock::since_boot() - float(start) / table.meter.machine.ticks;
-            Duration::try_from_secs_f64(age).unwrap_or_default()
-        }
+        Earlier::BeforeTarget(start) => float(start) / table.meter.machine.ticks,
     };
-    let is_older = |name: &ResultName| is_older(results, *name, oldest);
-    before.into_iter().filter(is_older).collect()
+    let is_earlier = |name: &ResultName| {
+        let file = results.open_result(*name);
+        file.is_some_and(|file| is_before(start, recorded_at(&file), &file))
+    };
+    before.into_iter().filter(is_earlier).collect()
 }
 
-/// Whether a file was last written before this time. A time in the future, because the clock was
-/// set back, is not.
-fn is_older(results: &Results, name: ResultName, age: Duration) -> bool {
-    let file = results.open_result(name);
-    let written = file.and_then(|file| file.metadata().ok()?.modified().ok());
-    written
-        .and_then(|at| at.elapsed().ok())
-        .is_some_and(|since| since > age)
+/// Whether the process of a file recorded before the target started, at `start` in seconds since
+/// boot. A time in the future is of an earlier boot of the node. Only a file that does not say when
+/// its process recorded is judged by when it was last written: this time is wrong after the clock
+/// of the node was set.
+fn is_before(start: f64, recorded_at: Option<u64>, file: &File) -> bool {
+    let now = clock::since_boot();
+    if let Some(at) = recorded_at {
+        let at = float(at) / 1e9;
+        return at < start || at > now;
+    }
+    let written = file.metadata().and_then(|facts| facts.modified()).ok();
+    let age = written.and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age.as_secs_f64() > now - start)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     #[test]
@@ -105,27 +114,29 @@ mod tests {
     }
 
     #[test]
-    fn the_last_writing_of_a_file_is_compared_with_an_age() {
-        let folder = std::env::temp_dir().join(format!("ridealong-earlier-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("mpi_7");
-        let results = Results::open(folder.to_str().unwrap(), 0).unwrap();
-        let name = ResultName::parse(b"mpi_7").unwrap();
-        let minute = Duration::from_mins(1);
-        assert!(
-            !is_older(&results, name, Duration::ZERO),
-            "there is no file"
-        );
-        let now = std::time::SystemTime::now();
-        for (written, expected) in [
-            (now - 2 * minute, true),
-            (now, false),
-            (now + 2 * minute, false),
+    fn the_process_of_an_earlier_file_recorded_before_the_target_started() {
+        let now = clock::since_boot();
+        let start = now / 2.0;
+        let path = std::env::temp_dir().join(format!("ridealong-earlier-{}", std::process::id()));
+        let file = File::create(&path).unwrap();
+        // The clock was set since the file was written.
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        for (at, expected) in [
+            (0.0, true),
+            (start - 0.1, true),
+            (start + 0.1, false),
+            (now + 60.0, true),
         ] {
-            let file = std::fs::File::create(&path).unwrap();
-            file.set_modified(written).unwrap();
-            assert_eq!(is_older(&results, name, minute), expected, "{written:?}");
+            let at = Duration::from_secs_f64(at).as_nanos();
+            let at = u64::try_from(at).unwrap();
+            assert_eq!(is_before(start, Some(at), &file), expected, "{at} {start}");
         }
-        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(is_before(start, None, &file));
+        file.set_modified(SystemTime::now()).unwrap();
+        assert!(!is_before(start, None, &file));
+        file.set_modified(SystemTime::now() + Duration::from_mins(1))
+            .unwrap();
+        assert!(!is_before(start, None, &file));
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -86,18 +86,21 @@ impl Folder {
 
     /// Returns the files of an earlier attempt of the pod, in the first call: those that were there
     /// before the observer, if the target has started since then. Their processes are no part of
-    /// this attempt.
+    /// this attempt. `recorded_at` reads when the process of a file recorded, in nanoseconds since
+    /// boot.
     pub fn take_earlier(
         &mut self,
         settings: &Settings,
         table: &mut ProcessTable,
+        recorded_at: impl Fn(&File) -> Option<u64>,
     ) -> Vec<ResultName> {
         let before = std::mem::take(&mut self.before);
         let Some(results) = self.results.as_ref().filter(|_| !before.is_empty()) else {
             return Vec::new();
         };
         // An observer that ends with its target is an ordinary container, which starts last.
-        earlier::find(results, before, table, !settings.exits_by_itself)
+        let comes_first = !settings.exits_by_itself;
+        earlier::find(results, before, table, comes_first, recorded_at)
     }
 
     /// Opens a file. `None` if it is not an ordinary file, or cannot be read.

@@ -163,14 +163,16 @@ impl Results {
         count
     }
 
-    /// Removes a file of a process that has ended. Without the permission, the file stays.
-    pub fn remove(&self, name: ResultName) {
-        self.remove_entry(&name.file_name());
+    /// Removes a file of a process that has ended. Returns false if the file stays, because the
+    /// permission is missing.
+    pub fn remove(&self, name: ResultName) -> bool {
+        self.remove_entry(&name.file_name())
     }
 
-    /// Removes an entry of the folder, unless it is a folder. Without the permission, it stays.
-    pub fn remove_entry(&self, name: &str) {
-        let _ = unlinkat(&self.directory, name, UnlinkatFlags::NoRemoveDir);
+    /// Removes an entry of the folder, unless it is a folder. Returns false if it stays, because
+    /// the permission is missing.
+    pub fn remove_entry(&self, name: &str) -> bool {
+        unlinkat(&self.directory, name, UnlinkatFlags::NoRemoveDir).is_ok()
     }
 
     /// Whether the folder has an entry with this name.

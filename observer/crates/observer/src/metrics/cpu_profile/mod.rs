@@ -139,13 +139,13 @@ impl Sampler for CpuProfile {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
+        self.leave_out_earlier(run);
         let listing = self.guard_size();
         if let Some(pid) = run.processes.first_observed() {
             let files = &mut run.processes.meter.files;
             self.folder.check_mounts(files, pid);
         }
         self.look_at_processes(run);
-        self.leave_out_earlier(run);
         self.write_ended(run, &listing, f64::INFINITY);
         self.write_notices(run);
     }
@@ -156,9 +156,9 @@ impl Sampler for CpuProfile {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
         self.end_all(run);
+        self.leave_out_earlier(run);
         // Listed last, because a process writes its profile before it ends.
         let listing = self.guard_size();
-        self.leave_out_earlier(run);
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, &listing, until);
         let time = run.processes.time.precise_timestamp();
@@ -220,12 +220,18 @@ impl CpuProfile {
 
     /// Leaves out the profiles of an earlier attempt, and reports them.
     fn leave_out_earlier(&mut self, run: &mut Run<'_>) {
-        let names = self.folder.take_earlier(run.settings, &mut run.processes);
+        let written = |file: &File| Ticks::read(file, size_of(file))?.written;
+        let names = self
+            .folder
+            .take_earlier(run.settings, &mut run.processes, written);
         if !names.is_empty() {
-            let count = names.len();
+            let profiles = match names.len() {
+                1 => "1 profile".to_owned(),
+                count => format!("{count} profiles"),
+            };
             self.folder.note(format!(
-                "the volume has {count} profiles of an earlier attempt of this pod: they are not \
-                 counted in this log"
+                "not counted in this log: {profiles} of an earlier attempt of this pod, which the \
+                 volume has"
             ));
         }
         self.done.extend(names);

@@ -26,6 +26,8 @@ pub struct Ticks {
     pub received: u64,
     /// The ticks that the processor time of the process made due; `None` if it is not known.
     pub due: Option<u64>,
+    /// When the line was written, in nanoseconds since boot; `None` if it does not say.
+    pub written: Option<u64>,
     /// Why the profiler was stopped before the process ended.
     pub stopped: Option<String>,
 }
@@ -57,6 +59,7 @@ impl Ticks {
         Some(Self {
             received: value("ticks")?,
             due: value("due"),
+            written: value("written"),
             stopped,
         })
     }
@@ -121,19 +124,20 @@ mod tests {
     fn the_line_about_the_ticks_is_the_last_one() {
         let maps = "10-20 r-xp 0 0:0 0 /a\n".repeat(100);
         let ticks = |received, due, stopped: Option<&str>| {
-            let stopped = stopped.map(str::to_owned);
+            let (written, stopped) = (Some(9), stopped.map(str::to_owned));
             Some(Ticks {
                 received,
                 due,
+                written,
                 stopped,
             })
         };
         assert_eq!(
-            read(&format!("{maps}ridealong: ticks=7 due=8\n")),
+            read(&format!("{maps}ridealong: ticks=7 due=8 written=9\n")),
             ticks(7, Some(8), None)
         );
         assert_eq!(
-            read("ridealong: ticks=7 stopped=it ended = early\n"),
+            read("ridealong: ticks=7 written=9 stopped=it ended = early\n"),
             ticks(7, None, Some("it ended = early"))
         );
         for text in [
@@ -155,6 +159,7 @@ mod tests {
             Ticks {
                 received,
                 due,
+                written: None,
                 stopped,
             }
             .lacks()

@@ -17,7 +17,7 @@ mod shared_memory;
 mod start_rows;
 pub mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 
 use encode::json::{clean, push_known, push_text};
@@ -102,6 +102,7 @@ fn run(settings: Settings, session: &mut Session) {
     let tracer = MpiTrace {
         folder: Folder::open(&settings.folder),
         processes: BTreeMap::new(),
+        earlier: BTreeSet::new(),
         absent: Absent::default(),
         totals: Totals::default(),
     };
@@ -111,6 +112,8 @@ fn run(settings: Settings, session: &mut Session) {
 struct MpiTrace {
     folder: Folder,
     processes: BTreeMap<ResultName, Traced>,
+    /// The files of an earlier attempt.
+    earlier: BTreeSet<ResultName>,
     /// The ranks that have no file, because they have not called `MPI_Init`.
     absent: Absent,
     totals: Totals,
@@ -252,11 +255,11 @@ impl MpiTrace {
 
     /// Lists the files, and finds their processes.
     fn list(&mut self, run: &mut Run<'_>) {
-        let Some(listing) = self.folder.list() else {
+        let Some(mut listing) = self.folder.list() else {
             return;
         };
         self.leave_out_earlier(run);
-        self.make_room(&listing);
+        self.make_room(&mut listing);
         let count = listing.names.len();
         if count >= MAX_FILES {
             self.folder.note(format!(
@@ -290,16 +293,22 @@ impl MpiTrace {
 
     /// Removes the files of processes whose last rows are written, if there are many files or they
     /// use too much of the volume. If that is not enough, also empties the files of others.
-    fn make_room(&mut self, listing: &Listing) {
+    fn make_room(&mut self, listing: &mut Listing) {
         let Some(results) = self.folder.results() else {
             return;
         };
         let is_too_full = results.is_too_full(listing);
         if listing.names.len() >= MAX_FILES / 2 || is_too_full {
-            let done = |name: &&ResultName| self.processes.get(name).is_some_and(|it| it.is_done);
-            for name in listing.names.iter().filter(done) {
-                results.remove(*name);
-            }
+            let (processes, earlier) = (&mut self.processes, &mut self.earlier);
+            listing.names.retain(|name| {
+                let is_done = processes.get(name).is_some_and(|it| it.is_done);
+                // A process of this attempt may have the same id, and then the same name.
+                let is_free = is_done && results.remove(*name) && earlier.remove(name);
+                if is_free {
+                    processes.remove(name);
+                }
+                !is_free
+            });
         }
         // The files of the processes that still run use less than the volume has.
         if is_too_full
@@ -723,4 +732,44 @@ fn process_of<'a>(run: &'a Run<'_>, pid: i32) -> Option<&'a Process> {
     let table = &run.processes;
     let mut all = table.all.values();
     all.find(|process| process.pid == pid && !process.is_zombie)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::settings::FolderSettings;
+
+    #[test]
+    fn a_process_can_have_the_name_of_a_removed_earlier_file() {
+        let path = std::env::temp_dir().join(format!("ridealong-room-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let name = |pid: usize| ResultName::parse(format!("mpi_{pid}").as_bytes()).unwrap();
+        for pid in 1..=MAX_FILES / 2 {
+            std::fs::write(path.join(name(pid).file_name()), "").unwrap();
+        }
+        let folder = Folder::open(&FolderSettings {
+            path: path.to_str().unwrap().to_owned(),
+            size_limit: 0,
+            mounts: Vec::new(),
+        });
+        let done = || Traced {
+            is_done: true,
+            ..Traced::default()
+        };
+        let mut tracer = MpiTrace {
+            folder,
+            processes: BTreeMap::from([(name(1), done()), (name(2), done())]),
+            earlier: BTreeSet::from([name(1)]),
+            absent: Absent::default(),
+            totals: Totals::default(),
+        };
+        let mut listing = tracer.folder.list().unwrap();
+        tracer.make_room(&mut listing);
+        let left = tracer.folder.list().unwrap().names.len();
+        assert_eq!(left, MAX_FILES / 2 - 2);
+        assert!(!tracer.processes.contains_key(&name(1)));
+        assert!(!listing.names.contains(&name(1)), "it is not looked for");
+        assert!(tracer.processes.contains_key(&name(2)));
+        std::fs::remove_dir_all(&path).unwrap();
+    }
 }
