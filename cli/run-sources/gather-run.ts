@@ -1,7 +1,7 @@
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { pause } from '../../src/lib/pause.ts'
 import type { ArtifactFolder } from '../../src/runs/collect/artifacts.ts'
-import { isEarlier, withAttemptBefore } from '../../src/runs/collect/attempts.ts'
+import { withAttemptBefore } from '../../src/runs/collect/attempts.ts'
 import {
   type Destination,
   openDestination,
@@ -199,7 +199,7 @@ async function followInto(
  * does not help, and nothing counts as missing.
  */
 function leaveOutLost(gathered: readonly Gathered[], say: Session['say']): readonly Gathered[] {
-  const isLost = ({ observer, missing }: Gathered) => isEarlier(observer) && missing !== undefined
+  const isLost = ({ observer, missing }: Gathered) => observer.isPrevious && missing !== undefined
   for (const { observer, missing } of gathered.filter(isLost))
     say(`the log of ${sourceName(observer)}, an earlier attempt, cannot be read: ${missing}`)
   return gathered.flatMap((one) => {

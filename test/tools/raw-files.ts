@@ -27,6 +27,7 @@ export async function collectFiles(
   }
   const attempt = {
     attempt: null,
+    isPrevious: false,
     before: null,
     state: 'ended',
     restarts: 0,

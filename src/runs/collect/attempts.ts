@@ -5,8 +5,10 @@ import type { EndedContainer } from '../log/entry.ts'
 
 /** An attempt of an observer, as the status of its pod describes it. */
 export interface ObserverAttempt {
-  /** The number of an earlier attempt of the container; null for the last one. */
+  /** The number of the attempt in the name of its log; null if the name has none. */
   readonly attempt: number | null
+  /** Whether the container has been started again since, so that this is its previous log. */
+  readonly isPrevious: boolean
   readonly state: 'waiting' | 'running' | 'ended'
   /** The number of times that the kubelet has restarted the container. Each start has a new log. */
   readonly restarts: number
@@ -29,11 +31,6 @@ export interface EndedAttempt {
   readonly ended: EndedContainer
 }
 
-/** Reports whether a log is that of an earlier attempt. */
-export function isEarlier({ attempt }: Pick<ObserverAttempt, 'attempt'>): boolean {
-  return attempt !== null
-}
-
 /**
  * Returns an observer and its attempt before, if the kubelet keeps the log of that attempt. By
  * default, the kubelet keeps one ended container beside the last one (kubernetes
@@ -45,9 +42,9 @@ export function withAttemptBefore<Observer extends ObserverAttempt>(
   const { before, restarts } = observer
   if (before === null) return [observer]
   const { message } = before
-  const attempt = { attempt: restarts, restarts: restarts - 1, state: 'ended' } as const
-  const ended = endsBefore(observer.ended)
-  return [observer, { ...observer, ...attempt, ended, message, before: null, notices: [] }]
+  const attempt = { attempt: restarts, restarts: restarts - 1, isPrevious: true } as const
+  const end = { state: 'ended', ended: endsBefore(observer.ended), message } as const
+  return [observer, { ...observer, ...attempt, ...end, before: null, notices: [] }]
 }
 
 /** Returns the containers of the application that have ended and were started again. */

@@ -8,7 +8,6 @@ import type { ObservedPods } from '../log/entry.ts'
 import type { KnownOrigin } from '../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../log/transcribe.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
-import { isEarlier } from './attempts.ts'
 import { type RunningObserver, sourceName } from './observers.ts'
 
 /** The result of collecting one observer's log. */
@@ -114,7 +113,7 @@ async function readOnce(
   const artifacts = gathering.artifacts?.open(observer)
   const lines = readLogLines(apiserver, observer, {
     follow: false,
-    previous: isEarlier(observer),
+    previous: observer.isPrevious,
     signal,
   })
   const { length, error } = await readAll(lines, async (line) => {

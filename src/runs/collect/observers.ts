@@ -100,7 +100,7 @@ export function findObservers(
     observers: named.map(({ name, container, list }) => {
       const state = readState(status, name)
       const notices = [...noticesOf(catalog, container, list), ...attemptNotices(state)]
-      return { ...place, container: name, attempt: null, ...state, notices }
+      return { ...place, container: name, attempt: null, isPrevious: false, ...state, notices }
     }),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     left: leftBecause(annotations),

@@ -20,7 +20,15 @@ export function endedObserver(pod: string, container: string): RunningObserver {
       node: 'node-1',
       pod_index: null,
     },
-    ...{ container, attempt: null, state: 'ended', restarts: 0, message: null, before: null },
+    ...{
+      container,
+      attempt: null,
+      isPrevious: false,
+      state: 'ended',
+      restarts: 0,
+      message: null,
+      before: null,
+    },
     ...{ notices: [], ended: null },
     podLimits: { cpu: null, memory: null },
   }

@@ -22,6 +22,7 @@ const OBSERVER = {
   owner: null,
   restarts: 0,
   attempt: null,
+  isPrevious: false,
   before: null,
   pod_index: null,
   container: 'cpu-profile',

@@ -7,7 +7,9 @@ import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
 import { findObservers } from '../../../../src/runs/collect/observers.ts'
 import { run } from '../../../cli/command.ts'
 import { createSession } from '../../../cli/host.ts'
+import { growingLog } from '../../../stand-ins/growing-log.ts'
 import { standIn, type World } from '../../../stand-ins/pod-logs.ts'
+import { until } from '../../../until.ts'
 import { CATALOG, pod } from './pod.ts'
 
 const LOG = readFileSync(
@@ -143,20 +145,50 @@ t.test('with --follow, the log of the attempt before comes last, and once', asyn
   t.equal(asked.filter((path) => path.includes('previous=true')).length, 1)
 })
 
-t.test('a log is followed once, also if its container is started again meanwhile', async (t) => {
+/**
+ * Follows a log whose container is started again. The pod says so only when the log of the second
+ * start was requested.
+ *
+ * @param broken whether the connection to the first log breaks
+ */
+async function followed(t: Test, broken: boolean) {
   const file = join(t.testdir({}), 'run.jsonl')
-  const first = pod({ index: 0, phase: 'Running' })
-  const { kubeconfig, asked } = await standIn(t, {
-    pods: () => [asked.length < 3 ? first : restarted(1, ENDED, 'Succeeded')],
-    logs: { 'lammps-0-abcde/perf-sysstat': LOG },
+  const first = growingLog(broken ? BEFORE.slice(0, BEFORE.lastIndexOf('\n', 4000)) : BEFORE)
+  let [isAgain, isKnown] = [false, false]
+  const { kubeconfig } = await standIn(t, {
+    pods: () => [isKnown ? restarted(1, ENDED, 'Succeeded') : restarted(0, RUNNING)],
+    logs: {
+      'lammps-0-abcde/perf-sysstat': (response, query) => {
+        if (query.get('previous') === 'true') return response.end(BEFORE)
+        if (!isAgain) return first.answer(response, query)
+        isKnown = true
+        response.end(LOG.replaceAll('25919', '26000'))
+      },
+    },
   })
   const options = { output: 'jsonl', parallel: 1, follow: true, kubeconfig, to: file } as const
-  t.equal(await collect(['job/lammps'], options, createSession([])), 0)
+  const said: string[] = []
+  const collecting = collect(['job/lammps'], options, createSession(said))
+  await until('the log is followed', () => first.followers() === 1)
+  isAgain = true
+  if (broken) first.breakConnections()
+  else first.end()
+  t.equal(await collecting, 0, said.join('\n'))
   const rows = readFileSync(file, 'utf8').trimEnd().split('\n')
-  const samples = rows.filter((row) => JSON.parse(row).kind === 'process')
-  t.equal(samples.length, 3, 'no sample is written twice')
-  t.equal(asked.filter((path) => path.includes('previous=true')).length, 0)
-})
+  return rows.map((row) => JSON.parse(row)).filter(({ kind }) => kind === 'process')
+}
+
+for (const broken of [false, true]) {
+  const when = broken ? 'the connection breaks' : 'the log ends'
+  t.test(`with --follow, each start of a container has its log, when ${when}`, async (t) => {
+    const rows = await followed(t, broken)
+    const source = 'hpc/lammps-0-abcde/perf-sysstat'
+    const pidsOf = (log: string) => rows.filter((row) => row.source === log).map(({ pid }) => pid)
+    t.strictSame(pidsOf(source), [25919, 25919, 25919])
+    t.strictSame(pidsOf(`${source}/attempt-2`), [26000, 26000, 26000])
+    t.equal(rows.length, 6)
+  })
+}
 
 t.test('the ends of the attempt before are those of containers that were started again', (t) => {
   const end = { container: 'app', reason: 'Error', exitCode: 137, signal: null, finishedAt: null }
@@ -165,6 +197,7 @@ t.test('the ends of the attempt before are those of containers that were started
   const before = { message: null, ended: again }
   const state = {
     attempt: null,
+    isPrevious: false,
     state: 'running',
     restarts: 1,
     message: null,
