@@ -22,7 +22,8 @@ const LOOK = 'Look at the process that has not come: its log,'
 const COMPARE =
   'and other findings about it. If processes wait for each other, compare the order of their ' +
   'calls: blocking sends in a circle need MPI_Sendrecv or MPI_Isend, and all members of a ' +
-  'communicator must make its collective calls in the same order.'
+  'communicator must make its collective calls in the same order, with the same root and ' +
+  'operation, and with counts and datatypes that match.'
 const END = 'A job that makes no progress still uses its processors: end it.'
 
 /** Processes that make no progress, because they wait for each other, or one does not come. */

@@ -7,7 +7,7 @@ import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 const MIN_ASLEEP = 10
 /** The seconds after which any other process that does not come is named. */
 const MIN_AWAY = 60
-/** The times the longest gap between collective calls after which a computing process is named. */
+/** The times the longest gap or call before after which a process that computes or waits counts. */
 const MIN_GAPS = 10
 
 /** The facts about processes that make no progress. */
@@ -23,21 +23,34 @@ export const STUCK_FACTS = {
  * `top` uses the same thresholds.
  */
 export function countedIn(stuck: StuckProcesses): readonly StuckProcesses[] {
-  const { why, waiting, longestGap } = stuck
-  const longest = maximum(waiting.map(({ waited }) => waited)) ?? 0
-  switch (why) {
+  switch (stuck.why) {
     case 'deadlock':
     case 'mismatch':
+    case 'roots':
       return [stuck]
-    case 'unrecorded': {
-      const isStart = waiting.every(({ thread }) => thread.number === 1)
-      return longest >= patienceFor(longestGap, !isStart) ? [stuck] : []
-    }
+    case 'stalled':
+    case 'unrecorded':
+      return waitedIn(stuck) >= patienceWith(stuck) ? [stuck] : []
     case 'late': {
-      const late = stuck.late.filter((one) => counts(one, longest, longestGap))
+      const { longestGap } = stuck
+      const late = stuck.late.filter((one) => counts(one, waitedIn(stuck), longestGap))
       return late.length === 0 ? [] : [{ ...stuck, late }]
     }
   }
+}
+
+/** Returns the seconds for which processes wait, or for which all that are stalled do. */
+function waitedIn({ waiting, stalled }: StuckProcesses): number {
+  return stalled?.seconds ?? maximum(waiting.map(({ waited }) => waited)) ?? 0
+}
+
+/** Returns the seconds after which processes count for which no late process is known. */
+function patienceWith({ why, waiting, longestGap, longestCall }: StuckProcesses): number {
+  const isFirst = waiting.every(({ thread }) => thread.number === 1)
+  if (why === 'unrecorded') return patienceFor(longestGap, !isFirst)
+  // Libraries may write files in MPI_Finalize.
+  const isLast = waiting.every(({ thread }) => thread.call === 'MPI_Finalize')
+  return Math.max(patienceFor(longestGap, !isFirst && !isLast), MIN_GAPS * longestCall)
 }
 
 /**

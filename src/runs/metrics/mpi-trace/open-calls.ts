@@ -31,6 +31,8 @@ export interface OpenCalls {
   readonly interval: number | null
   /** The longest time between two collective calls until now. */
   readonly longestGap: number
+  /** The longest time for which a thread was seen in a call that it has left since. */
+  readonly longestCall: number
   /** The state of the process: running, sleeping, disk or stopped. */
   readonly state: string | null
   /** The number of consecutive timepoints with this state. */
@@ -69,6 +71,9 @@ export interface OpenThread {
   readonly samples: number
 }
 
+/** A thread that waits in a call of MPI. */
+export type WaitingThread = OpenThread & { readonly call: string }
+
 /**
  * Adds a row of the section `open`: a thread of a process. The rows of a timepoint replace those
  * before. The rows that a process has after its end only say when its last call began, because it
@@ -92,7 +97,11 @@ const NOTHING = {
   asleepSamples: 0,
   storageSamples: 0,
   quiet: 0,
+  elapsed: 0,
+  interval: null,
+  longestCall: 0,
   threads: [],
+  threadsBefore: new Map<string, OpenThread>(),
 }
 
 function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
@@ -109,6 +118,7 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
     elapsed,
     interval,
     longestGap: countIn(sample.longest_gap),
+    longestCall: longestCallOf(before),
     state,
     stateSamples: before.state === state ? before.stateSamples + 1 : 1,
     asleepSamples: before.asleepSamples + Number(state === 'sleeping'),
@@ -120,6 +130,23 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
     threads: [],
     threadsBefore: new Map(before.threads.map((one) => [threadKey(one), one])),
   }
+}
+
+/**
+ * Returns the longest time for which a thread was seen in a call, of the calls that had ended at a
+ * timepoint.
+ */
+function longestCallOf({
+  longestCall,
+  elapsed,
+  interval,
+  threads,
+  threadsBefore,
+}: Pick<OpenCalls, 'longestCall' | 'elapsed' | 'interval' | 'threads' | 'threadsBefore'>): number {
+  const open = new Set(threads.map(threadKey))
+  const ended = [...threadsBefore].filter(([key, { call }]) => call !== null && !open.has(key))
+  const lastSeen = elapsed - (interval ?? 0)
+  return ended.reduce((most, [, { since }]) => Math.max(most, lastSeen - since), longestCall)
 }
 
 function differenceOf(one: number | null, other: number | null): number | null {

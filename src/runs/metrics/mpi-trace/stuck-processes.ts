@@ -1,10 +1,15 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { wasBefore } from '../../log/clock.ts'
 import { type AbsentActivity, activityOf } from '../../waiting/absent-activity.ts'
+import { type CollectiveCall, collectiveOf } from './collective-arguments.ts'
 import { type JobProcess, lastProcesses, type MpiJob } from './mpi-job.ts'
+import { findStalled, type StalledCalls } from './stalled-calls.ts'
 import {
+  endedBefore,
   findNeeds,
   findWaiting,
+  isInCall,
+  isOnWindow,
   type Needs,
   type WaitingJob,
   type WaitingProcess,
@@ -24,6 +29,8 @@ export interface AbsentProcess {
   readonly quiet: number
   /** Whether it has begun a collective call. */
   readonly hasBegun: boolean
+  /** Whether it is in the same collective call as a process that waits. */
+  readonly isInCall: boolean
 }
 
 /** Processes that wait, and why none of them can go on. */
@@ -32,9 +39,15 @@ export interface StuckProcesses {
    * - `late`: a process has not come to the call in which they wait.
    * - `deadlock`: they wait for each other.
    * - `mismatch`: members of a communicator are in different collective calls.
+   * - `roots`: members of a communicator are in the same collective call with different roots.
    * - `unrecorded`: they wait for a process that is not recorded.
+   * - `stalled`: no process leaves its call, and the rows do not show why.
    */
-  readonly why: 'late' | 'deadlock' | 'mismatch' | 'unrecorded'
+  readonly why: 'late' | 'deadlock' | 'mismatch' | 'roots' | 'unrecorded' | 'stalled'
+  /** The collective call of which the roots differ. */
+  readonly call?: CollectiveCall
+  /** The calls that no process leaves. */
+  readonly stalled?: StalledCalls
   /** The processes that wait, in the order of their ranks. There is at least one. */
   readonly waiting: readonly WaitingProcess[]
   /** The processes for which they wait; empty if they wait for each other. */
@@ -43,6 +56,8 @@ export interface StuckProcesses {
   readonly unrecorded: number
   /** The longest time between two collective calls of any process of the job, in seconds. */
   readonly longestGap: number
+  /** The longest time for which a process was seen in a call that has ended, in seconds. */
+  readonly longestCall: number
 }
 
 /**
@@ -62,15 +77,17 @@ export function findStuckProcesses(mpiJob: MpiJob): readonly StuckProcesses[] {
     needs: new Map(),
     roots: new Map(),
     longestGap: maximum(processes.map(({ open }) => open?.longestGap ?? 0)) ?? 0,
+    longestCall: maximum(processes.map(({ open }) => open?.longestCall ?? 0)) ?? 0,
     left: MAX_STEPS * processes.length,
   }
   const roots = [...job.waiting.values()].map((one) => ({ one, root: rootOf(one, job) }))
   const different = new Set(roots.map(({ root }) => root))
   const keys = new Map([...different].map((root) => [root, rootKey(root)]))
   const groups = Map.groupBy(roots, ({ root }) => keys.get(root))
+  const isExplained = [...different].some((root) => root !== undefined && !isOfJob(root))
   return [...groups.values()].flatMap((own) => {
     const root = own[0]?.root
-    return root === undefined
+    return root === undefined || (isExplained && isOfJob(root))
       ? []
       : [
           describe(
@@ -87,8 +104,8 @@ interface Search extends WaitingJob {
   readonly needs: Map<WaitingProcess, Needs>
   /** Why the processes with these needs cannot go on. */
   readonly roots: Map<Needs, Root | undefined>
-  /** The longest time between two collective calls of any process, in seconds. */
   readonly longestGap: number
+  readonly longestCall: number
   /** The number of waits that may still be followed. */
   left: number
 }
@@ -111,12 +128,14 @@ type Root =
   | { readonly why: 'late'; readonly late: readonly JobProcess[] }
   /** The ranks that wait for each other. */
   | { readonly why: 'deadlock'; readonly cycle: readonly number[] }
-  | {
-      readonly why: 'mismatch'
-      readonly communicator: string | null
-      readonly number: number | null
-    }
+  | { readonly why: 'mismatch' | 'roots'; readonly call: CollectiveCall }
   | { readonly why: 'unrecorded' }
+  | { readonly why: 'stalled'; readonly stalled: StalledCalls }
+
+/** Reports whether all that is known is that no process of the job leaves its call. */
+function isOfJob(root: Root): boolean {
+  return root.why === 'stalled' && root.stalled.call === null
+}
 
 /** Returns a text that is the same for all processes with the same reason. */
 function rootKey(root: Root | undefined): string {
@@ -147,9 +166,10 @@ function rootOf(start: WaitingProcess, job: Search): Root | undefined {
 }
 
 /** Returns the only process that is needed, if it waits for other processes itself. */
-function onlyNeed({ processes, isMismatch, unrecorded }: Needs, job: Search) {
+function onlyNeed({ processes, difference, unrecorded }: Needs, job: Search) {
   const [only] = processes
-  if (only === undefined || processes.length > 1 || isMismatch || unrecorded > 0) return undefined
+  if (only === undefined || processes.length > 1) return undefined
+  if (difference !== null || unrecorded > 0) return undefined
   const own = job.waiting.get(only)
   return own !== undefined && needsOf(own, job).processes.length > 0 ? own : undefined
 }
@@ -158,11 +178,8 @@ function onlyNeed({ processes, isMismatch, unrecorded }: Needs, job: Search) {
 function findRoot(start: WaitingProcess, job: Search): Root | undefined {
   if (job.left <= 0) return undefined
   const reached = followWaits(start.process, job)
-  const mismatch = reached.find(({ needs }) => needs?.isMismatch === true)?.own
-  if (mismatch !== undefined) {
-    const { communicator, number } = mismatch.thread
-    return { why: 'mismatch', communicator, number }
-  }
+  const different = reached.flatMap(differenceOf)[0]
+  if (different !== undefined) return different
   const late = reached.filter((one) => isLate(one, start, job)).map(({ process }) => process)
   if (late.length > 0) {
     late.sort((a, b) => a.rank - b.rank)
@@ -170,16 +187,28 @@ function findRoot(start: WaitingProcess, job: Search): Root | undefined {
   }
   const cycle = findCycle(start.process, job)
   if (cycle !== undefined) return { why: 'deadlock', cycle }
-  const isUnrecorded = reached.some(({ needs }) => (needs?.unrecorded ?? 0) > 0)
-  return isUnrecorded ? { why: 'unrecorded' } : undefined
+  if (reached.some(({ needs }) => (needs?.unrecorded ?? 0) > 0)) return { why: 'unrecorded' }
+  const waiting = reached.flatMap(({ own }) => own ?? [])
+  const stalled = findStalled(waiting, job)
+  return stalled && { why: 'stalled', stalled }
+}
+
+/** Returns what differs between the call of a process and that of another member. */
+function differenceOf({ own, needs }: Reached): readonly Root[] {
+  const call = own && collectiveOf(own.thread)
+  const difference = needs?.difference ?? null
+  if (call === undefined || difference === null) return []
+  return [{ why: difference === 'root' ? 'roots' : 'mismatch', call }]
 }
 
 /**
  * Reports whether a process is late for which another one waits. One that waits itself, but for
  * unknown processes, may go on when any other one comes; so it is late only if all of them wait.
+ * One that waits for the members of a window is no more late than they are.
  */
 function isLate({ process, own, needs }: Reached, start: WaitingProcess, job: Search): boolean {
   if (own === undefined) return true
+  if (isOnWindow(own.thread)) return false
   const doAllWait = job.waiting.size === job.processes.length && job.waiting.size === process.size
   return doAllWait && process !== start.process && needs?.isUnknown === true
 }
@@ -232,16 +261,30 @@ function describe(root: Root, waiting: readonly WaitingProcess[], job: Search): 
   return {
     why: root.why,
     waiting: own.length === 0 ? waiting : own,
-    late: (root.why === 'late' ? root.late : []).map((process) => absentProcess(process, job)),
+    ...('call' in root && { call: root.call }),
+    ...('stalled' in root && { stalled: root.stalled }),
+    late: (root.why === 'late' ? root.late : []).map((process) => {
+      return absentProcess(process, job, waiting)
+    }),
     unrecorded: maximum(missing) ?? 0,
     longestGap: job.longestGap,
+    longestCall: job.longestCall,
   }
 }
 
-function absentProcess(process: JobProcess, { latest, waiting }: Search): AbsentProcess {
+/** @param others the processes that wait for it */
+function absentProcess(
+  process: JobProcess,
+  { latest, waiting }: Search,
+  others: readonly WaitingProcess[],
+): AbsentProcess {
   const { open, begun } = process
   const hasBegun = [...begun.values()].some((one) => one.begun > 0)
-  const facts = { process, quiet: open?.quiet ?? 0, hasBegun }
+  const isWithOthers = others.some(({ thread }) => {
+    const call = collectiveOf(thread)
+    return call !== undefined && isInCall(process, call)
+  })
+  const facts = { process, quiet: open?.quiet ?? 0, hasBegun, isInCall: isWithOthers }
   const ended = endedBefore(process, latest)
   if (ended !== undefined) return { ...facts, activity: ended, call: null, line: null, away: 0 }
   const own = waiting.get(process)
@@ -255,10 +298,4 @@ function absentProcess(process: JobProcess, { latest, waiting }: Search): Absent
 function lineOf({ python }: JobProcess, latest: number): string | null {
   const isKnown = python !== undefined && !wasBefore(python.at, python.interval, latest)
   return isKnown ? python.line : null
-}
-
-/** Returns how a process ended, if that was before another one was last seen in MPI. */
-function endedBefore({ state, endedAt }: JobProcess, latest: number): AbsentActivity | undefined {
-  if (state === null || state === 'running' || (endedAt ?? 0) > latest) return undefined
-  return { is: 'ended', state }
 }

@@ -1,6 +1,7 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
 import { sinceText } from '../../rules/stuck.ts'
+import { differentRootsText, stalledText } from './disagreement-text.ts'
 import { ranksText } from './mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 import type { WaitingProcess } from './waiting-processes.ts'
@@ -52,7 +53,8 @@ function namesOf(all: readonly Pick<AbsentProcess, 'process'>[]): string {
   return ranksText(all.map(({ process }) => process))
 }
 
-function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string {
+function reasonText(stuck: StuckProcesses): string {
+  const { why, waiting, late, longestGap } = stuck
   switch (why) {
     case 'deadlock':
       return 'This is a deadlock: they wait for each other.'
@@ -61,6 +63,10 @@ function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string 
         ? 'These calls do not match: a process has called MPI_Finalize too early.'
         : 'These calls do not match: all members of a communicator must make its collective ' +
             'calls in the same order.'
+    case 'roots':
+      return differentRootsText(stuck)
+    case 'stalled':
+      return stalledText(stuck)
     case 'unrecorded':
       return ''
     case 'late':
@@ -70,14 +76,22 @@ function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string 
 
 /** The most late processes that a text describes. */
 function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
-  const groups = [...Map.groupBy(late, (one) => activityText(one, 1, longestGap))]
+  const groups = [
+    ...Map.groupBy(late, (one) => `${comesText(one, 1)} ${activityText(one, 1, longestGap)}`),
+  ]
   const named = groups.slice(0, NAMED).flatMap(([, own]) => {
     const [first] = own
     if (first === undefined) return []
-    const verb = own.length === 1 ? 'has not come: it' : 'have not come: they'
-    return [`${namesOf(own)} ${verb} ${activityText(first, own.length, longestGap)}.`]
+    const comes = comesText(first, own.length)
+    return [`${namesOf(own)} ${comes} ${activityText(first, own.length, longestGap)}.`]
   })
   return named.join(' ')
+}
+
+/** Returns whether processes have come to the call, and the pronoun for what they do. */
+function comesText({ isInCall }: AbsentProcess, count: number): string {
+  if (count === 1) return isInCall ? 'has come, but it' : 'has not come: it'
+  return isInCall ? 'have come, but they' : 'have not come: they'
 }
 
 function activityText(

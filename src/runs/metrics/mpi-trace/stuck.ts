@@ -52,15 +52,19 @@ export const MPI_STUCK = {
   facts: STUCK_FACTS,
   condition:
     'processes are in the same call of MPI at two timepoints, and wait for each other, are in ' +
-    'different collective calls of a communicator, or wait for a process that has ended or was ' +
-    'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage, ' +
-    'and has not used a processor for 10 s; or for any other process, for at least 60 s and ' +
-    'ten times the longest time between two collective calls of the run. For a process that ' +
-    'has begun no collective call, they wait for at least 5 min. Or they wait in MPI_Init ' +
-    'for a process that has ended or was stopped, or for at least 5 min',
+    'different collective calls of a communicator, or in the same one with different roots, or ' +
+    'wait for a process that has ended or was stopped. Or they wait for at least 10 s for a ' +
+    'process that sleeps or waits for storage, and has not used a processor for 10 s; or for ' +
+    'any other process, for at least 60 s and ten times the longest time between two collective ' +
+    'calls of the run. Or all members of a communicator have begun a collective call, or all ' +
+    'processes of a job are in calls, and none has left its call for as long, and for ten times ' +
+    'the longest call that was seen before (5 min in the first collective call of a ' +
+    'communicator, and in MPI_Finalize). For a process that has begun no collective call, they ' +
+    'wait for at least 5 min. Or they wait in MPI_Init for a process that has ended or was ' +
+    'stopped, or for at least 5 min',
   source:
-    'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
-    'of PyTorch',
+    'the order of collective calls: MPI 4.0, 6.14; their roots: MPI 4.0, 6.4; the late rank: ' +
+    'STAT and the Flight Recorder of PyTorch',
   explains: EXPLAINS_WAITING,
   live: {
     isRead: (section) => PROGRESS_SECTIONS.has(section),

@@ -1,11 +1,17 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { wasBefore } from '../../log/clock.ts'
-import { MIN_SAMPLES } from '../../waiting/absent-activity.ts'
+import { type AbsentActivity, activityOf, MIN_SAMPLES } from '../../waiting/absent-activity.ts'
+import {
+  argumentsIn,
+  type CallDifference,
+  type CollectiveArguments,
+  type CollectiveCall,
+  collectiveOf,
+  differenceIn,
+  keyOf,
+} from './collective-arguments.ts'
 import type { JobProcess } from './mpi-job.ts'
-import type { OpenCalls, OpenThread } from './open-calls.ts'
-
-/** A thread that waits in a call of MPI. */
-export type WaitingThread = OpenThread & { readonly call: string }
+import type { OpenCalls, OpenThread, WaitingThread } from './open-calls.ts'
 
 /** A process that waits in a call of MPI. */
 export interface WaitingProcess {
@@ -30,10 +36,12 @@ export interface WaitingJob {
   readonly collectives: Map<string, Needs>
   /** The number of different collective calls of each communicator in `collectives`. */
   readonly calls: Map<string, number>
-  /** The names of the functions of the collective calls in which processes wait. */
-  readonly functions: ReadonlyMap<string, ReadonlySet<string>>
+  /** The arguments of the collective calls in which processes wait, by `keyOf`. */
+  readonly arguments: ReadonlyMap<string, CollectiveArguments>
   /** The point-to-point calls in which each process waits. */
   readonly transfers: Map<WaitingProcess, Transfers>
+  /** The seconds for which processes have waited together, as `findStalled` has looked them up. */
+  readonly together: Map<string, number | undefined>
   /** When a process of the job was last seen in MPI, in seconds since 1970. */
   readonly latest: number
 }
@@ -51,8 +59,8 @@ const MAX_CALLS = 256
 /** What a process waits for. */
 export interface Needs {
   readonly processes: readonly JobProcess[]
-  /** Whether it is in another collective call than a member of its communicator. */
-  readonly isMismatch: boolean
+  /** What differs between its collective call and that of another member; null if nothing does. */
+  readonly difference: CallDifference | null
   /** The number of members of the communicator that are not recorded. */
   readonly unrecorded: number
   /** Whether the call does not say for which process it waits. */
@@ -60,7 +68,13 @@ export interface Needs {
 }
 
 /** The calls that return only when other processes have made theirs. */
-const WAITS = /^MPI_(Wait|Probe|Mprobe|Finalize)/
+const WAITS =
+  /^MPI_(Wait|Probe|Mprobe|Finalize|Win_(fence|wait|start|complete|free|lock|unlock|flush))/
+
+/** Reports whether a thread waits for members of a window, which are not recorded. */
+export function isOnWindow({ call }: WaitingThread): boolean {
+  return call.startsWith('MPI_Win_')
+}
 
 /** Finds the processes of a job that were in the same call of MPI at two timepoints. */
 export function findWaiting(processes: readonly JobProcess[]): WaitingJob {
@@ -79,30 +93,17 @@ export function findWaiting(processes: readonly JobProcess[]): WaitingJob {
     waiting,
     members,
     latest,
-    functions: functionsIn(waiting),
+    arguments: argumentsIn(
+      [...waiting].map(([process, { threads }]) => [process, threads]),
+      (process, name) => communicatorsOf(process).has(name),
+    ),
     collectives: new Map(),
     calls: new Map(),
     transfers: new Map(),
+    together: new Map(),
   }
   const chosen = [...waiting].map(([process, own]) => [process, withThread(own, job)] as const)
   return { ...job, waiting: new Map(chosen) }
-}
-
-/** Returns the names of functions by the communicator and the number of their calls. */
-function functionsIn(
-  waiting: ReadonlyMap<JobProcess, WaitingProcess>,
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const found = new Map<string, Set<string>>()
-  for (const [process, { threads }] of waiting) {
-    const own = communicatorsOf(process)
-    for (const { call, communicator, number } of threads) {
-      // A process that is no member of the communicator does not count.
-      if (communicator === null || number === null || !own.has(communicator)) continue
-      const key = `${communicator} ${number}`
-      found.set(key, (found.get(key) ?? new Set()).add(nameOf(call)))
-    }
-  }
-  return found
 }
 
 /** Returns the members of each communicator, in the order of the processes. */
@@ -125,6 +126,7 @@ function waitingIn(process: JobProcess, latest: number): WaitingProcess | undefi
   if (open === null || (state !== 'running' && state !== 'lost')) return undefined
   if (wasBefore(open.at, open.interval, latest)) return undefined
   if (open.threads.some(({ samples }) => samples < MIN_SAMPLES)) return undefined
+  if (activityOf(open).is === 'stopped') return undefined
   const threads = waitingThreads(open)
   const [thread] = threads
   if (thread === undefined) return undefined
@@ -145,8 +147,8 @@ function waitingThread(thread: OpenThread): readonly WaitingThread[] {
 /** Chooses the thread that waits for another process: a thread that serves others may wait too. */
 function withThread(own: WaitingProcess, job: WaitingJob): WaitingProcess {
   const needsOthers = (thread: WaitingThread) => {
-    const { processes, isMismatch, unrecorded } = findNeeds({ ...own, thread }, job)
-    return processes.length > 0 || isMismatch || unrecorded > 0
+    const { processes, difference, unrecorded } = findNeeds({ ...own, thread }, job)
+    return processes.length > 0 || difference !== null || unrecorded > 0
   }
   const thread = own.threads.find(needsOthers) ?? own.thread
   return { ...own, thread, waited: own.open.elapsed - thread.since }
@@ -154,66 +156,81 @@ function withThread(own: WaitingProcess, job: WaitingJob): WaitingProcess {
 
 /** Returns what a process waits for in its call. */
 export function findNeeds(own: WaitingProcess, job: WaitingJob): Needs {
-  const { number, communicator, transfer, peer } = own.thread
-  if (number !== null && communicator !== null) return membersOf(own, communicator, number, job)
+  const { transfer, peer } = own.thread
+  const call = collectiveOf(own.thread)
+  if (call !== undefined) return membersOf(own, call, job)
   const isUnknown = transfer === null || peer === null
   const other = isUnknown ? undefined : job.ranks.get(peer)
   const isServed = other === undefined || other === own.process || isMatching(own, other, job)
   return {
     processes: isServed ? [] : [other],
-    isMismatch: false,
+    difference: null,
     unrecorded: !isUnknown && other === undefined ? 1 : 0,
     isUnknown,
   }
 }
 
-function membersOf(
-  own: WaitingProcess,
-  communicator: string,
-  number: number,
-  job: WaitingJob,
-): Needs {
-  const key = `${communicator} ${number} ${own.thread.call}`
+function membersOf(own: WaitingProcess, call: CollectiveCall, job: WaitingJob): Needs {
+  const key = `${keyOf(call)} ${own.thread.call}`
   const known = job.collectives.get(key)
   if (known !== undefined) return known
-  const calls = (job.calls.get(communicator) ?? 0) + 1
-  job.calls.set(communicator, calls)
-  const needs = calls > MAX_CALLS ? UNKNOWN : findMembers(own, communicator, number, job)
+  const calls = (job.calls.get(call.communicator) ?? 0) + 1
+  job.calls.set(call.communicator, calls)
+  const needs = calls > MAX_CALLS ? UNKNOWN : findMembers(own, call, job)
   job.collectives.set(key, needs)
   return needs
 }
 
-const UNKNOWN: Needs = { processes: [], isMismatch: false, unrecorded: 0, isUnknown: true }
+const UNKNOWN: Needs = { processes: [], difference: null, unrecorded: 0, isUnknown: true }
 
-/** Returns the members of a communicator that have not begun a collective call. */
+/** Returns the members of a communicator that have not begun a collective call, or end in it. */
 function findMembers(
   { process, thread }: WaitingProcess,
-  communicator: string,
-  number: number,
+  call: CollectiveCall,
   job: WaitingJob,
 ): Needs {
+  const { communicator, number } = call
   const members = job.members.get(communicator) ?? []
   const size = process.begun.get(communicator)?.size ?? members.length
   const late = members.filter((one) => {
     const begun = one.begun.get(communicator)?.begun ?? 0
     // MPI_Finalize is the last collective call of a process, instead of the one that is open.
     const isOver = one.state === 'finalized' && thread.call !== 'MPI_Finalize'
-    return begun < number || (isOver && begun === number)
+    return begun < number || (isOver && begun === number) || isHalted(one, call, job)
   })
-  const functions = [...(job.functions.get(`${communicator} ${number}`) ?? [])]
+  const passed = job.arguments.get(keyOf(call))
   // The members that belong to other jobs are not known.
   const isKnown = !communicator.startsWith('jobs-')
   return {
     processes: late,
-    isMismatch: functions.some((name) => name !== nameOf(thread.call)),
+    difference: passed === undefined ? null : differenceIn(passed),
     unrecorded: isKnown ? Math.max(size - members.length, 0) : 0,
     isUnknown: false,
   }
 }
 
-/** Returns the name of a function, without the suffix of its form for large counts. */
-function nameOf(call: string): string {
-  return call.replace(/_c$/, '')
+/** Reports whether a process was stopped, or has ended, in a collective call. */
+function isHalted(process: JobProcess, call: CollectiveCall, { latest }: WaitingJob): boolean {
+  const { open } = process
+  const isOver = activityOf(open).is === 'stopped' || endedBefore(process, latest) !== undefined
+  return isOver && isInCall(process, call)
+}
+
+/** Reports whether a process was last seen in a collective call. */
+export function isInCall({ open }: JobProcess, call: CollectiveCall): boolean {
+  return waitingThreads(open).some((thread) => {
+    const own = collectiveOf(thread)
+    return own !== undefined && keyOf(own) === keyOf(call)
+  })
+}
+
+/** Returns how a process ended, if that was before another one was last seen in MPI. */
+export function endedBefore(
+  { state, endedAt }: JobProcess,
+  latest: number,
+): (AbsentActivity & { is: 'ended' }) | undefined {
+  if (state === null || state === 'running' || (endedAt ?? 0) > latest) return undefined
+  return { is: 'ended', state }
 }
 
 /** Reports whether the peer is in a call that completes the call of a process. */

@@ -16,11 +16,15 @@ interface Shape extends Partial<Pick<AbsentProcess, 'activity' | 'away' | 'quiet
   readonly waited: number
   readonly longestGap?: number
   readonly number?: number
+  readonly call?: string
+  readonly longestCall?: number
 }
 
 /** Reports whether a process counts that others wait for. */
-function counts({ why = 'late', waited, longestGap = 0.5, number = 6, ...facts }: Shape): boolean {
-  const thread = { call: 'MPI_Barrier', communicator: 'world', number }
+function counts(shape: Shape): boolean {
+  const { why = 'late', waited, longestGap = 0.5, longestCall = 0, ...others } = shape
+  const { number = 6, call = 'MPI_Barrier', ...facts } = others
+  const thread = { call, communicator: 'world', number }
   const waiting = { thread, waited } as WaitingProcess
   const process = { rank: 2 } as JobProcess
   const activity = { is: 'sleeping' } as const
@@ -32,10 +36,12 @@ function counts({ why = 'late', waited, longestGap = 0.5, number = 6, ...facts }
     away: waited,
     quiet: waited,
     hasBegun: true,
+    isInCall: false,
   }
   const lates = why === 'late' ? [{ ...late, ...facts }] : []
-  const stuck = { why, waiting: [waiting], late: lates, unrecorded: 1, longestGap }
-  return countedIn(stuck).length > 0
+  const stuck = { why, waiting: [waiting], late: lates, unrecorded: 1, longestGap, longestCall }
+  const stalled = why === 'stalled' ? { call: null, processes: 2, seconds: waited } : undefined
+  return countedIn({ ...stuck, ...(stalled && { stalled }) }).length > 0
 }
 
 /** What a late process does, and the seconds after which it counts. */
@@ -51,6 +57,10 @@ const MIN: readonly (readonly [string, Omit<Shape, 'waited'>, number])[] = [
   ['a process that reads its input', { hasBegun: false, activity: { is: 'computing' } }, 300],
   ['a process that is not recorded', { why: 'unrecorded' }, 60],
   ['a process that is not recorded and starts', { why: 'unrecorded', number: 1 }, 300],
+  ['a call that nobody leaves', { why: 'stalled' }, 60],
+  ['a call that nobody leaves, of a job with long calls', { why: 'stalled', longestCall: 9 }, 90],
+  ['the first collective call', { why: 'stalled', number: 1 }, 300],
+  ['MPI_Finalize', { why: 'stalled', call: 'MPI_Finalize' }, 300],
 ]
 
 for (const [what, shape, seconds] of MIN) {
@@ -65,7 +75,8 @@ for (const [what, shape, seconds] of MIN) {
 t.test('states that cannot end by themselves count at once', async (t) => {
   for (const activity of [{ is: 'stopped' }, { is: 'ended', state: 'lost' }] as const)
     t.equal(counts({ activity, waited: 1, away: 0, hasBegun: false }), true)
-  for (const why of ['deadlock', 'mismatch'] as const) t.equal(counts({ why, waited: 1 }), true)
+  for (const why of ['deadlock', 'mismatch', 'roots'] as const)
+    t.equal(counts({ why, waited: 1 }), true)
 })
 
 t.test('the line of Python in which a late process is', async (t) => {
@@ -86,7 +97,7 @@ t.test('the line of Python in which a late process is', async (t) => {
 t.test('late processes with different activities have a sentence each', async (t) => {
   const lateIn = (rank: number, activity: AbsentProcess['activity']): AbsentProcess => ({
     ...{ activity, call: null, line: null, away: 20, quiet: 20, hasBegun: true },
-    process: { rank } as JobProcess,
+    ...{ process: { rank } as JobProcess, isInCall: false },
   })
   const thread = { call: 'MPI_Barrier', communicator: 'world', number: 6 }
   const waiting = { thread, waited: 20, process: { rank: 0 } } as WaitingProcess
@@ -96,7 +107,9 @@ t.test('late processes with different activities have a sentence each', async (t
     lateIn(3, { is: 'stopped' }),
   ]
   t.equal(
-    describeStuckNow({ why: 'late', waiting: [waiting], late, unrecorded: 0, longestGap: 1 }),
+    describeStuckNow({
+      ...{ why: 'late', waiting: [waiting], late, unrecorded: 0, longestGap: 1, longestCall: 0 },
+    }),
     'For 20 s, MPI rank 0 waits in MPI_Barrier number 6 on MPI_COMM_WORLD. ' +
       'MPI rank 1 has not come: it sleeps in a system call. ' +
       'MPI ranks 2-3 have not come: they are stopped.',

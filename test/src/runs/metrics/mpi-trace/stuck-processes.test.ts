@@ -41,7 +41,7 @@ function processOf(rank: number, thread: OpenThread, facts: Facts = {}): JobProc
     ...{ waits: null, asleep: null, fastSeconds: null, active: 0 },
     ...{ communicators: [], blocks: new Map() },
     open: {
-      ...{ timepoint: 9, at, seconds: 100, elapsed, interval: 10, longestGap: 2 },
+      ...{ timepoint: 9, at, seconds: 100, elapsed, interval: 10, longestGap: 2, longestCall: 0 },
       ...{ state: processState, stateSamples: 3, cpuTime: 1, cpu, quiet: 30 },
       ...{ asleepSamples: 0, storageSamples: 0 },
       ...{ first: { elapsed: 0, cpuTime: 1 }, threads: [thread], threadsBefore: new Map() },
@@ -100,7 +100,7 @@ t.test('different collective calls of a communicator do not match', async (t) =>
   const [stuck] = find(inSixth(0), inSixth(1), inSixth(2, 'MPI_Barrier'))
   t.match(stuck, { why: 'mismatch', late: [] })
   t.strictSame(ranksOf(stuck?.waiting), [0, 1, 2])
-  t.strictSame(find(inSixth(0), inSixth(1, 'MPI_Allreduce_c'), inSixth(2)), [])
+  t.match(find(inSixth(0), inSixth(1, 'MPI_Allreduce_c'), inSixth(2)), [{ why: 'stalled' }])
 })
 
 t.test('MPI_Finalize in place of a collective call is late', async (t) => {
@@ -143,9 +143,13 @@ t.test('the late process may not be recorded', async (t) => {
   t.match(stuck, { why: 'unrecorded', unrecorded: 1, late: [] })
 })
 
-t.test('processes whose last call is not known wait for nobody', async (t) => {
+t.test('processes of which it is not known for whom they wait are stalled', async (t) => {
   const waitall = { ...NO_CALL, call: 'MPI_Waitall', since: 50 }
-  t.strictSame(find(processOf(0, waitall), processOf(1, waitall), processOf(2, waitall)), [])
+  const [stuck, ...others] = find(...[0, 1, 2].map((rank) => processOf(rank, waitall)))
+  t.strictSame(others, [])
+  t.match(stuck, { why: 'stalled', stalled: { call: null, processes: 3, seconds: 50 } })
+  t.strictSame(find(processOf(0, waitall), processOf(1, waitall), processOf(2, NO_CALL)), [])
+  t.strictSame(find(processOf(0, waitall), processOf(1, waitall)), [], 'one is not recorded')
   t.strictSame(find(inSixth(0), inSixth(0)), [], 'two processes have the same rank')
 })
 
@@ -184,4 +188,84 @@ t.test('a process that waits for a chain of processes is described with the othe
   const [deadlock] = find(processOf(3, transfer('send', 0)), ...circle)
   t.match(deadlock, { why: 'deadlock', late: [] })
   t.strictSame(ranksOf(deadlock?.waiting), [0, 1, 2], 'the process that sends to it is not in it')
+})
+
+/** A thread in a call of its communicator with this root. */
+const rooted = (root: number | null, number = 6, communicator = 'world') => ({
+  ...{ ...collective('MPI_Reduce', number, communicator), peer: root },
+})
+
+const inReduce = (rank: number, root: number | null) =>
+  processOf(rank, rooted(root), { begun: { world: 6 } })
+
+t.test('members of a communicator name the same root', async (t) => {
+  const [stuck, ...others] = find(inReduce(0, 0), inReduce(1, 0), inReduce(2, 1))
+  t.strictSame(others, [])
+  t.match(stuck, { why: 'roots', call: { communicator: 'world', number: 6 }, late: [] })
+  t.strictSame(ranksOf(stuck?.waiting), [0, 1, 2])
+  const inSeventh = processOf(1, collective('MPI_Barrier', 7), { begun: { world: 7 } })
+  const [left] = find(inReduce(0, 0), inSeventh, inReduce(2, 1))
+  t.match(left, { why: 'roots' })
+  t.strictSame(ranksOf(left?.waiting), [0, 1, 2], 'the process that has left waits for the others')
+})
+
+t.test('roots that are not known, or of different calls, do not differ', async (t) => {
+  t.match(find(inReduce(0, 0), inReduce(1, null), inReduce(2, 0)), [{ why: 'stalled' }])
+  const [of, half] = [{ world: 5, '2-ab-0': 2 }, '2-ab-0']
+  const inHalf = (rank: number, root: number, number: number) =>
+    processOf(rank, rooted(root, number, half), { begun: { ...of, [half]: number } })
+  const [stuck] = find(inHalf(0, 0, 2), inHalf(1, 1, 3), processOf(2, NO_CALL))
+  t.not(stuck?.why, 'roots')
+})
+
+t.test('no process leaves a collective call that all have begun', async (t) => {
+  const since = (rank: number, from: number) =>
+    processOf(rank, { ...collective('MPI_Allreduce', 6), since: from }, { begun: { world: 6 } })
+  const all = { communicator: 'world', number: 6 }
+  const [stuck, ...others] = find(since(0, 5), since(1, 10), since(2, 30))
+  t.strictSame(others, [])
+  t.match(stuck, { why: 'stalled', late: [], unrecorded: 0 })
+  t.strictSame(stuck?.stalled, { call: all, processes: 3, seconds: 70 }, 'since the last has come')
+  const inSeventh = processOf(2, collective('MPI_Barrier', 7), { begun: { world: 7 } })
+  const [left, ...more] = find(inSixth(0), inSixth(1), inSeventh)
+  t.strictSame(more, [])
+  t.strictSame(left?.stalled, { call: all, processes: 3, seconds: 50 })
+  const computes = processOf(2, NO_CALL, { begun: { world: 6 }, cpu: 1 })
+  t.strictSame(find(inSixth(0), inSixth(1), computes), [], 'it may have to send their data')
+})
+
+t.test('a process that was stopped or killed in the call of the others is named', async (t) => {
+  const halted = (facts: Facts) =>
+    processOf(2, collective('MPI_Allreduce', 6), { begun: { world: 6 }, ...facts })
+  for (const [facts, activity] of [
+    [{ processState: 'stopped' }, { is: 'stopped' }],
+    [
+      { state: 'lost', endedAt: 950, at: 940 },
+      { is: 'ended', state: 'lost' },
+    ],
+  ] as const) {
+    const [stuck, ...others] = find(inSixth(0), inSixth(1), halted(facts))
+    t.strictSame(others, [])
+    t.match(stuck, { why: 'late', late: [{ activity, isInCall: true }] })
+    t.strictSame([ranksOf(stuck?.waiting), ranksOf(stuck?.late)], [[0, 1], [2]])
+  }
+})
+
+t.test('calls that wait for processes of other jobs are not stalled', async (t) => {
+  const accepts = (rank: number) =>
+    processOf(rank, collective('MPI_Comm_accept', 6), { begun: { world: 6 } })
+  t.strictSame(find(accepts(0), accepts(1), accepts(2)), [])
+  const receives = { ...transfer('receive', null), communicator: 'jobs-3-abcd-0' }
+  t.strictSame(find(...[0, 1, 2].map((rank) => processOf(rank, receives))), [])
+})
+
+t.test('a process in a call on a window waits like the others', async (t) => {
+  const fence = { ...NO_CALL, call: 'MPI_Win_fence', since: 40 }
+  const [stuck, ...others] = find(inSixth(0), inSixth(1), processOf(2, fence))
+  t.strictSame(others, [])
+  t.match(stuck, { why: 'stalled', stalled: { call: null, processes: 3, seconds: 50 } })
+  t.strictSame(ranksOf(stuck?.waiting), [0, 1, 2])
+  const computes = processOf(1, NO_CALL, { cpu: 1 })
+  const [late] = find(inSixth(0), computes, processOf(2, fence))
+  t.strictSame([late?.why, ranksOf(late?.late)], ['late', [1]], 'the fence may wait for it, too')
 })

@@ -1,0 +1,86 @@
+import type { CollectiveCall } from './collective-arguments.ts'
+import { ranksText } from './mpi-job.ts'
+import type { StuckProcesses } from './stuck-processes.ts'
+import { isInCall, type WaitingProcess } from './waiting-processes.ts'
+
+/** The most roots that a text names. */
+const NAMED = 3
+
+/** Says which processes call a collective function with which root. */
+export function differentRootsText({ call, waiting }: StuckProcesses): string {
+  const own = call === undefined ? [] : waitingIn(waiting, call)
+  const known = own.filter(({ thread }) => thread.peer !== null)
+  const groups = [...Map.groupBy(known, ({ thread }) => thread.peer)]
+  const named = groups.slice(0, NAMED).map(([root, all], index) => {
+    const verb = index > 0 ? '' : ` ${all.length === 1 ? 'calls' : 'call'} ${functionOf(all)}`
+    return `${ranksOf(all)}${verb} with MPI rank ${root} as root`
+  })
+  const others = groups.slice(NAMED).flatMap(([, all]) => all)
+  const more = others.length === 0 ? '' : `, and ${others.length} more with other roots`
+  return `The roots differ: ${named.join(', ')}${more}.`
+}
+
+/** Says that no process leaves its call, and what is not known about these calls. */
+export function stalledText({ stalled, waiting }: StuckProcesses): string {
+  if (stalled?.call == null) return [ALL_WAIT, ...windowTexts(waiting)].join(' ')
+  const own = waitingIn(waiting, stalled.call)
+  const isAll = own.length === stalled.processes
+  return [isAll ? ALL_IN_CALL : leftText(own), ...notRecordedText(own, isAll)].join(' ')
+}
+
+const ALL_WAIT = 'All processes of the job wait, and none leaves its call.'
+const ALL_IN_CALL = 'All members of the communicator are in this call, and none leaves it.'
+
+/** Names the processes that are still in a call that other members have left. */
+function leftText(own: readonly WaitingProcess[]): string {
+  const verb = own.length === 1 ? 'does' : 'do'
+  const all = `All members of the communicator have begun ${functionOf(own)}`
+  return `${all}, but ${ranksOf(own)} ${verb} not leave it.`
+}
+
+/** The collective calls that have no data, or whose counts and types may differ. */
+const WITHOUT_DATA = /^MPI_(Barrier|Finalize|(Comm|Win|File|Cart|Graph|Dist|Intercomm|Neighbor)_)/
+
+/** Says which arguments of a collective call are the same, and which are not recorded. */
+function notRecordedText(own: readonly WaitingProcess[], isAll: boolean): readonly string[] {
+  if (!isAll) return ['The rows do not have the arguments of the other members.']
+  if (WITHOUT_DATA.test(functionOf(own))) return []
+  const hasRoot = own.every(({ thread }) => thread.peer !== null)
+  const same = hasRoot ? 'The functions and roots are the same' : 'The functions are the same'
+  return [`${same}; the rows do not have counts, datatypes and operations.`]
+}
+
+/** When the calls on windows return (MPI 4.0, 12.5). */
+const RETURNS: readonly (readonly [RegExp, string])[] = [
+  [/_(fence|free)$/, 'when all members of the window have called it'],
+  [/_wait$/, 'when the processes that MPI_Win_post has named have called MPI_Win_complete'],
+  [/_start$/, 'when the processes that it names have called MPI_Win_post'],
+  [/_complete$/, 'when the processes that MPI_Win_start has named have called MPI_Win_post'],
+  [/_lock(_all)?$/, 'when no other process has a lock that excludes it'],
+  [/./, 'when the process has its lock, and its operations are complete'],
+]
+
+function windowTexts(waiting: readonly WaitingProcess[]): readonly string[] {
+  const calls = new Set(waiting.map(({ thread }) => thread.call))
+  const texts = [...calls].flatMap((call) => {
+    const [, returns] = RETURNS.find(([name]) => name.test(call)) ?? []
+    return call.startsWith('MPI_Win_') ? [`${call} returns ${returns}.`] : []
+  })
+  return texts.length === 0 ? [] : [...texts, 'The rows do not have the members of windows.']
+}
+
+function waitingIn(
+  waiting: readonly WaitingProcess[],
+  call: CollectiveCall,
+): readonly WaitingProcess[] {
+  return waiting.filter(({ process }) => isInCall(process, call))
+}
+
+/** @param waiting processes in the same collective call */
+function functionOf([first]: readonly WaitingProcess[]): string {
+  return first?.thread.call ?? 'the call'
+}
+
+function ranksOf(waiting: readonly WaitingProcess[]): string {
+  return ranksText(waiting.map(({ process }) => process))
+}
