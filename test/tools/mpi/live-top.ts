@@ -13,7 +13,7 @@ export interface LiveTop {
   readonly look: () => readonly string[]
 }
 
-export function liveTop({ log: textOf }: Running): LiveTop {
+export function liveTop({ log: textOf }: Pick<Running, 'log'>): LiveTop {
   const description = BUILT_IN_ROWS.get('mpi-trace')
   if (description === undefined) throw new Error('the catalog describes the rows of mpi-trace')
   const live = startLiveStore('mpi-trace', 'hpc/app')

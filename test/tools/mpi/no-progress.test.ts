@@ -56,9 +56,10 @@ async function findingsIn(log: string): Promise<readonly string[]> {
   return findings.filter(({ rule }) => rule === 'no-progress').map(({ sentence }) => sentence)
 }
 
-/** A job of stuck.c. */
+/** A job of stuck.c or another program. */
 interface Job {
   readonly library: Library
+  readonly program?: 'stuck' | 'disagree'
   readonly words: readonly string[]
   /** The number of processes. */
   readonly count: number
@@ -86,12 +87,12 @@ async function runJob(t: Pick<Test, 'teardown'>, job: Job) {
   const { library, words, count, timepoints, flags = [], before = [], file = '' } = job
   const { hasShell = true, goesOn = false } = job
   const { watching, start } = await tracedPod(t, NATIVE)
-  const { stuck } = programsFor(library)
+  const { [job.program ?? 'stuck']: path } = programsFor(library)
   const [program = '', ...rest] = mpirun(library, count)
   // mpirun ends the job if a process that it has started is killed, but not if a child of it is.
   const shell = hasShell ? ['sh', '-c', '"$0" "$@"; exec sleep 1000'] : []
   const env = [onPath('env'), `STUCK_FILE=${file}`]
-  const app = await start(...env, ...before, program, ...flags, ...rest, ...shell, stuck, ...words)
+  const app = await start(...env, ...before, program, ...flags, ...rest, ...shell, path, ...words)
   const top = liveTop(watching)
   const said: (readonly string[])[] = []
   const timesOf = (section: string) =>
@@ -201,6 +202,21 @@ for (const library of LIBRARIES) {
     checkStuck(t, outcome, `${LATE}ended without MPI_Finalize\\.$`)
   })
 }
+
+/** The calls of disagree.c, with the timepoints and the finding. */
+const DISAGREE = [
+  ['scatter', 5, 'The roots differ: .* MPI_Scatter with MPI rank 0 .*, MPI rank 2 with MPI rank 1'],
+  ['stop', 8, 'MPI_Allreduce .* MPI rank 2 has come, but it is stopped in MPI_Allreduce\\.$'],
+  ['fence-barrier', 66, 'MPI ranks 0-1 wait in MPI_Win_fence, MPI rank 2 .* none leaves its call'],
+] as const
+
+for (const library of LIBRARIES)
+  for (const [call, timepoints, pattern] of DISAGREE) {
+    const job = { library, program: 'disagree', words: [call], count: 3, timepoints } as const
+    testJob(`${library}: calls that do not agree are described: ${call}`, job, (t, outcome) => {
+      checkStuck(t, outcome, `${SINCE}.*${pattern}`)
+    })
+  }
 
 const INIT = `${SINCE}MPI ranks 0-1 wait in MPI_Init\\. MPI rank 2 has not called MPI_Init: `
 

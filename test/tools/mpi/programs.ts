@@ -29,8 +29,9 @@ export interface Programs {
   readonly handles: string
   readonly left: string
   readonly null: string
-  /** The program stuck.c. */
+  /** The programs stuck.c and disagree.c. */
   readonly stuck: string
+  readonly disagree: string
   /** The program shares.c, linked with sleeps.c. */
   readonly shares: string
   /** The program chroot.c, and the words that start lookup.c with the library. */
@@ -116,6 +117,7 @@ function build(library: Library): Programs {
     left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
     null: compile(c, 'null.c', 'null'),
     stuck: compile(c, 'stuck.c', 'stuck'),
+    disagree: compile(c, 'disagree.c', 'disagree'),
     shares: compile(c, 'shares.c', 'shares', `-L${folder}`, '-lsleeps', `-Wl,-rpath,${folder}`),
     chroot: compile(c, 'chroot.c', 'chroot'),
     lookup: [compile('gcc', 'lookup.c', 'lookup', '-ldl'), libraryOf(at('bytes'))],
