@@ -117,15 +117,6 @@ const LOOKS: Readonly<Record<string, Look>> = {
     })
     findStuckProcesses({ job: '1', size, processes, conflict: null, problem: null })
   },
-  'processes in calls on windows': (size, { count }) => {
-    const processes = times(size, (at) => {
-      const thread = { call: 'MPI_Win_fence', number: null, communicator: null, transfer: null }
-      const threads = [{ ...thread, since: 1, samples: 3, thread: 1 }]
-      const open = { at: 1000, elapsed: 100, interval: 10, threads }
-      return count(processOf(at, { open, size })) as unknown as JobProcess
-    })
-    findStuckProcesses({ job: '1', size, processes, conflict: null, problem: null })
-  },
   'programs of Python': (size, { count }) => {
     const stackOf = (at: number, hasEnded: boolean) => {
       const frames = count(STACKS.waits.split(';'))
