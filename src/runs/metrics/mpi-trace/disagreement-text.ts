@@ -1,7 +1,7 @@
 import type { CollectiveCall } from './collective-arguments.ts'
 import { ranksText } from './mpi-job.ts'
 import type { StuckProcesses } from './stuck-processes.ts'
-import { isInCall, type WaitingProcess } from './waiting-processes.ts'
+import { isInCall, isOnWindow, type WaitingProcess } from './waiting-processes.ts'
 
 /** The most roots that a text names. */
 const NAMED = 3
@@ -52,19 +52,20 @@ function notRecordedText(own: readonly WaitingProcess[], isAll: boolean): readon
 
 /** When the calls on windows return (MPI 4.0, 12.5). */
 const RETURNS: readonly (readonly [RegExp, string])[] = [
-  [/_(fence|free)$/, 'when all members of the window have called it'],
-  [/_wait$/, 'when the processes that MPI_Win_post has named have called MPI_Win_complete'],
-  [/_start$/, 'when the processes that it names have called MPI_Win_post'],
-  [/_complete$/, 'when the processes that MPI_Win_start has named have called MPI_Win_post'],
-  [/_lock(_all)?$/, 'when no other process has a lock that excludes it'],
-  [/./, 'when the process has its lock, and its operations are complete'],
+  [/_(fence|free)$/, 'returns when all members of the window have called it'],
+  [/_wait$/, 'returns when the processes that MPI_Win_post names have called MPI_Win_complete'],
+  [/_start$/, 'returns when the processes that it names have called MPI_Win_post'],
+  [/_complete$/, 'returns when the processes that MPI_Win_start names have called MPI_Win_post'],
+  [/_lock(_all)?$/, 'returns when no other process has a lock that excludes it'],
+  [/Win_/, 'returns when the process has its lock, and its operations are complete'],
+  [/./, 'may wait until the other process has made its memory accessible'],
 ]
 
 function windowTexts(waiting: readonly WaitingProcess[]): readonly string[] {
-  const calls = new Set(waiting.map(({ thread }) => thread.call))
-  const texts = [...calls].flatMap((call) => {
-    const [, returns] = RETURNS.find(([name]) => name.test(call)) ?? []
-    return call.startsWith('MPI_Win_') ? [`${call} returns ${returns}.`] : []
+  const threads = waiting.map(({ thread }) => thread).filter(isOnWindow)
+  const texts = [...new Set(threads.map(({ call }) => call))].flatMap((call) => {
+    const [, text] = RETURNS.find(([name]) => name.test(call)) ?? []
+    return text === undefined ? [] : [`${call} ${text}.`]
   })
   return texts.length === 0 ? [] : [...texts, 'The rows do not have the members of windows.']
 }

@@ -68,12 +68,21 @@ export interface Needs {
 }
 
 /** The calls that return only when other processes have made theirs. */
-const WAITS =
-  /^MPI_(Wait|Probe|Mprobe|Finalize|Win_(fence|wait|start|complete|free|lock|unlock|flush))/
+const WAITS = /^MPI_(Wait|Probe|Mprobe|Finalize)/
 
-/** Reports whether a thread waits for members of a window, which are not recorded. */
+/**
+ * The calls on windows that return, or may return, only when members of the window have made
+ * theirs (MPI 4.0, 12.3 to 12.5). Which processes are members is not recorded.
+ */
+const ON_WINDOW = new RegExp(
+  '^MPI_(Win_(fence|wait|start|complete|free|(un)?lock(_all)?|flush(_local)?(_all)?)|' +
+    'Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap|' +
+    'Rput|Rget|Raccumulate|Rget_accumulate)(_c)?$',
+)
+
+/** Reports whether a thread waits for members of a window. */
 export function isOnWindow({ call }: WaitingThread): boolean {
-  return call.startsWith('MPI_Win_')
+  return ON_WINDOW.test(call)
 }
 
 /** Finds the processes of a job that were in the same call of MPI at two timepoints. */
@@ -141,7 +150,9 @@ export function waitingThreads(open: OpenCalls | null): readonly WaitingThread[]
 function waitingThread(thread: OpenThread): readonly WaitingThread[] {
   const { call, number, transfer } = thread
   if (call === null) return []
-  return number !== null || transfer !== null || WAITS.test(call) ? [{ ...thread, call }] : []
+  const own = { ...thread, call }
+  const mayWait = number !== null || transfer !== null || WAITS.test(call) || isOnWindow(own)
+  return mayWait ? [own] : []
 }
 
 /** Chooses the thread that waits for another process: a thread that serves others may wait too. */

@@ -260,13 +260,19 @@ t.test('calls that wait for processes of other jobs are not stalled', async (t) 
   t.strictSame(find(...[0, 1, 2].map((rank) => processOf(rank, receives))), [])
 })
 
+/** A thread in a call on a window since 40 s. */
+const onWindow = (call: string): OpenThread => ({ ...NO_CALL, call, since: 40 })
+
 t.test('a process in a call on a window waits like the others', async (t) => {
-  const fence = { ...NO_CALL, call: 'MPI_Win_fence', since: 40 }
-  const [stuck, ...others] = find(inSixth(0), inSixth(1), processOf(2, fence))
-  t.strictSame(others, [])
-  t.match(stuck, { why: 'stalled', stalled: { call: null, processes: 3, seconds: 50 } })
-  t.strictSame(ranksOf(stuck?.waiting), [0, 1, 2])
+  for (const call of ['MPI_Win_fence', 'MPI_Win_flush_local_all', 'MPI_Get', 'MPI_Rput_c']) {
+    const [stuck, ...others] = find(inSixth(0), inSixth(1), processOf(2, onWindow(call)))
+    t.strictSame(others, [])
+    t.match(stuck, { why: 'stalled', stalled: { call: null, processes: 3, seconds: 50 } }, call)
+    t.strictSame(ranksOf(stuck?.waiting), [0, 1, 2])
+  }
   const computes = processOf(1, NO_CALL, { cpu: 1 })
-  const [late] = find(inSixth(0), computes, processOf(2, fence))
+  const [late] = find(inSixth(0), computes, processOf(2, onWindow('MPI_Win_fence')))
   t.strictSame([late?.why, ranksOf(late?.late)], ['late', [1]], 'the fence may wait for it, too')
+  const [posts] = find(inSixth(0), inSixth(1), processOf(2, onWindow('MPI_Win_post')))
+  t.strictSame([posts?.why, ranksOf(posts?.late)], ['late', [2]], 'the call waits for nobody')
 })
