@@ -184,7 +184,7 @@ for (const [folder, text] of Object.entries(WITH_MPI))
 const WITH_VITALS: Readonly<Record<string, string>> = {
   healthy:
     'Took 24.9 s on 1 pod. Nothing that vitals sees (processors, memory, network traffic) held ' +
-    `this run up: a process of steps.openmpi ran for 96 % of the time. ${NOT_MPI}`,
+    `this run up: a process of steps.openmpi ran for 96 % of the sampled 21 s. ${NOT_MPI}`,
   hanging:
     'Took at least 21 s on 1 pod; its end is not known. The end of the log hang-0.vitals.log is ' +
     'missing. Whether the job made progress is not known: waiting and hangs in MPI were not ' +
@@ -193,11 +193,11 @@ const WITH_VITALS: Readonly<Record<string, string>> = {
     'traffic) held this run up until then: a process of steps.openmpi ran for 98 % of the time. ' +
     'Not looked at: storage, how the containers ended (the output of collect says it).',
   throttled:
-    'Took 24.8 s on 1 pod. Efficiency at most 0.50: the CPU limit kept threads from running ' +
-    `(platform 0.50). Worst finding: Throttled (pod 0, 11.8 s). ${NOT_MPI}`,
+    'Took 24.8 s on 1 pod. Efficiency at most 0.50 in the sampled 21 s: the CPU limit kept ' +
+    `threads from running (platform 0.50). Worst finding: Throttled (pod 0, 11.8 s). ${NOT_MPI}`,
   sleeping:
-    'Took 24.9 s on 1 pod. Efficiency at most 0.27: the processes were idle or waited for ' +
-    'storage (activity 0.37); threads waited for a processor (platform 0.71). ' +
+    'Took 24.9 s on 1 pod. Efficiency at most 0.27 in the sampled 21 s: the processes were idle ' +
+    'or waited for storage (activity 0.37); threads waited for a processor (platform 0.71). ' +
     NOT_MPI,
 }
 

@@ -41,7 +41,8 @@ function losses(root: Factor): readonly string[] {
     .filter(({ value }, index) => index === 0 || (value ?? 1) < NEGLIGIBLE)
     .map((one) => `${lossOf(one, root)} (${titleOf(one).toLowerCase()})`)
   const percent = Math.round(100 * (1 - (root.value ?? 1)))
-  return lost.length === 0 ? [] : [`The other ${percent} % of the time: ${lost.join(', ')}`]
+  const more = root.least === 0 ? ' or more' : ''
+  return lost.length === 0 ? [] : [`The other ${percent} % of the time${more}: ${lost.join(', ')}`]
 }
 
 /** Returns the cause of a loss. The platform contains time in MPI if its calls were recorded. */

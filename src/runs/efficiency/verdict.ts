@@ -215,7 +215,7 @@ function efficiencyText(facts: RunFacts): string {
   if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp && ofRecorded === '')
     return nothingText(facts, value)
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
-  const about = `${ofRecorded}${beginningText(efficiency)}`
+  const about = `${ofRecorded}${partText(facts, 'in the')}`
   const text = `Efficiency ${limitText(root)}${about}${named === '' ? '' : `: ${named}`}.`
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
@@ -223,16 +223,18 @@ function efficiencyText(facts: RunFacts): string {
 }
 
 /** Says that nothing of what was looked at held a run up. */
-function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: number): string {
+function nothingText(facts: RunFacts, value: number): string {
+  const { metrics, looked, efficiency, isCut } = facts
   const seen = looked.seen.length === 0 ? '' : ` (${looked.seen.join(', ')})`
   const verb = metrics.length === 1 ? 'sees' : 'see'
   const until = isCut === true ? ' until then' : ''
   const percent = `${Math.round(100 * value)} %`
   // A process that polls for others runs, too.
   const canPoll = efficiency.basis === 'processors' && looked.gaps.some(({ isOfTool }) => isOfTool)
+  const ofTime = partText(facts, 'of the') || ' of the time'
   const part = canPoll
-    ? `a process${ofProgram(efficiency)} ran for ${percent} of the time`
-    : `${percent} of the time${beginningText(efficiency)} was spent computing`
+    ? `a process${ofProgram(efficiency)} ran for ${percent}${ofTime}`
+    : `${percent} of the time${partText(facts, 'in the')} was spent computing`
   const names = formatList(metrics, 'and')
   return `Nothing that ${names} ${verb}${seen} held this run up${until}: ${part}.`
 }
@@ -250,9 +252,17 @@ function recordedText(efficiency: RunFacts['efficiency']): string {
 /** An efficiency that covers at least this part of a job counts as that of the whole job. */
 const WHOLE = 0.95
 
-/** Says which time an efficiency is about, if the calls of MPI were not recorded until the end. */
-function beginningText({ elapsed, seen }: RunFacts['efficiency']): string {
-  return elapsed < WHOLE * seen ? ` in the first ${durationText(elapsed)}` : ''
+/**
+ * Says which time an efficiency is about, if that is only a part: the calls of MPI were not
+ * recorded until the end, or the samples do not cover the time of the container.
+ *
+ * @param words the words before it, such as `in the`
+ */
+function partText({ efficiency, duration }: RunFacts, words: string): string {
+  const { basis, elapsed, seen } = efficiency
+  const isMpi = basis === 'mpi'
+  if (elapsed >= WHOLE * (isMpi ? seen : duration)) return ''
+  return ` ${words} ${isMpi ? 'first' : 'sampled'} ${durationText(elapsed)}`
 }
 
 function isOfSomeRanks({ basis, size, processes }: RunFacts['efficiency']): boolean {

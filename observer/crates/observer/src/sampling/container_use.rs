@@ -44,10 +44,10 @@ struct ContainerUse {
     files: Option<UsageFiles>,
     /// The number of processes through which the files could not be opened.
     failures: u32,
-    /// When the first process of the current start began, and when the files were last read, in
-    /// seconds since boot.
+    /// When the first process of the current start began, and when a process of the container was
+    /// last seen, or seen to end, in seconds since boot.
     began: f64,
-    read: f64,
+    seen: f64,
     /// Whether the files were last read when a process of the container had ended, or at the end of
     /// the run, or show the same use soon after that.
     is_final: bool,
@@ -98,6 +98,14 @@ impl ContainerUses {
     pub fn read_last(&mut self, container: ContainerId, now: f64) {
         if let Some(known) = self.known.get_mut(&container) {
             known.read(now, true);
+            known.seen = now;
+        }
+    }
+
+    /// Says that a process of a container lives at the time `now`, in seconds since boot.
+    pub fn see(&mut self, container: ContainerId, now: f64) {
+        if let Some(known) = self.known.get_mut(&container) {
+            known.seen = now;
         }
     }
 
@@ -144,7 +152,7 @@ impl ContainerUse {
         self.files = Some(files);
         self.failures = 0;
         self.began = began;
-        self.read = began;
+        self.seen = now;
         self.is_final = false;
         self.read(now, false);
     }
@@ -162,20 +170,16 @@ impl ContainerUse {
     /// Takes the use at the time `now`. A scan follows the end of the first process of a container,
     /// mostly before the container runtime has removed the cgroups: it finds the same use again.
     fn take(&mut self, found: Usage, now: f64, is_final: bool) {
-        let is_same = self.is_final && found == self.now && now - self.ended < REMOVAL_SECONDS;
-        if is_final && !is_same {
+        if is_final {
             self.ended = now;
         }
-        self.is_final = is_final || is_same;
+        let is_same = found == self.now && now - self.ended < REMOVAL_SECONDS;
+        self.is_final = is_final || (self.is_final && is_same);
         self.now = found;
-        // The container had ended before.
-        if !is_same {
-            self.read = now;
-        }
     }
 
     fn seconds(&self) -> f64 {
-        self.seconds_before + (self.read - self.began).max(0.0)
+        self.seconds_before + (self.seen - self.began).max(0.0)
     }
 
     /// The use in all starts: the sum of counters, the greatest peak, and the last limits.
@@ -278,8 +282,6 @@ mod tests {
             known.take(usage(5, 100), 10.0, true);
             known.take(usage(cpu, 100), now, false);
             assert_eq!(known.is_final, expected, "{cpu} at {now}");
-            let seconds = if expected { 10.0 } else { now };
-            assert!((known.seconds() - seconds).abs() < 1e-9, "{cpu} at {now}");
             known.take(usage(cpu, 100), now + 0.1, false);
             assert_eq!(known.is_final, expected, "a second time: {cpu} at {now}");
         }
@@ -290,7 +292,7 @@ mod tests {
         let mut known = ContainerUse {
             now: usage(5_000_000, 100),
             began: 10.0,
-            read: 14.0,
+            seen: 14.0,
             before: usage(1_000_000, 300),
             seconds_before: 2.0,
             ..ContainerUse::default()
@@ -304,13 +306,32 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_a_container_ends_with_its_last_process() {
+        let mut uses = ContainerUses::default();
+        uses.known.entry(0).or_default().began = 10.0;
+        let seconds = |uses: &ContainerUses| uses.known[&0].seconds();
+        uses.see(0, 14.0);
+        assert!((seconds(&uses) - 4.0).abs() < 1e-9);
+        uses.read_last(0, 15.0);
+        uses.read(16.0, false);
+        uses.read(17.0, true);
+        assert!((seconds(&uses) - 5.0).abs() < 1e-9);
+        uses.see(1, 18.0);
+        assert_eq!(
+            uses.known.len(),
+            1,
+            "the use of this container could not be read"
+        );
+    }
+
+    #[test]
     fn the_first_line_has_at_most_1000_bytes() {
         let mut uses = ContainerUses::default();
         let containers = Containers::named((0..16).map(|number| format!("{number:063}")));
         for id in 0..16 {
             let known = uses.known.entry(id).or_default();
             known.now = usage((1 << 62) + u64::try_from(id).unwrap(), 1 << 59);
-            (known.began, known.read) = (1e9, 2e9);
+            (known.began, known.seen) = (1e9, 2e9);
         }
         for length in [0, 400, 700, 990] {
             let mut line = format!("{{\"pod\":\"{}\"", "p".repeat(length)).into_bytes();

@@ -309,8 +309,8 @@ impl ProcessTable {
                 self.container_times
                     .open(container, process, &mut self.meter);
             }
-            if is_new && self.reads.sums_processor_time() {
-                self.open_use(process);
+            if self.reads.sums_processor_time() {
+                self.see_use(process, is_new);
             }
             let is_lost = self.reads.sums_processor_time() && !self.has_observed_parent(process);
             if is_lost && !process.is_zombie && !self.last_use.has(key) {
@@ -319,14 +319,20 @@ impl ProcessTable {
         }
     }
 
-    /// Opens the accounts of the container of a new process, unless they are open.
-    fn open_use(&mut self, process: &mut Process) {
+    /// Sees that the container of a process lives. Opens its accounts if the process is new, unless
+    /// they are open.
+    fn see_use(&mut self, process: &mut Process, is_new: bool) {
         let Some(container) = process.container else {
             return;
         };
-        let began = self.start_of(container, process.start);
-        let (meter, times) = (&mut self.meter, (began, self.now));
-        self.container_uses.open(container, process, meter, times);
+        if is_new {
+            let began = self.start_of(container, process.start);
+            let (meter, times) = (&mut self.meter, (began, self.now));
+            self.container_uses.open(container, process, meter, times);
+        }
+        if !process.is_zombie {
+            self.container_uses.see(container, self.now);
+        }
     }
 
     /// Returns when the first living process of a container started, in seconds since boot. One of
