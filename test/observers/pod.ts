@@ -109,6 +109,16 @@ wait`
 /** The name that runc gives to the process in a new container, until it executes the program. */
 const RUNTIME = 'runc:[2:INIT]'
 
+/**
+ * A start of a container. Its processes have the same termination log. The next process after their
+ * end is another start of the container, as if the kubelet had restarted it.
+ */
+interface ContainerStart {
+  readonly file: string
+  /** The number of its processes that run. */
+  running: number
+}
+
 /** Starts a program only after the test has read the process id and has mounted the file. */
 const CONTAINER = `printf %s '${RUNTIME}' >/proc/self/comm && read -r known && exec "$@"`
 
@@ -137,19 +147,27 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
   while (!isThere(join(folder, 'ready'))) await sleep(20)
   const pause = await childOf(sandbox)
   const children: ChildProcess[] = []
+  const starts = new Map<string, ContainerStart>()
   return {
     pid: pause,
     run: async (name, argv, env = {}, as = {}) => {
       const log = join(folder, 'pods', '8d1e', 'containers', name)
       mkdirSync(log, { recursive: true })
-      const file = join(log, String(children.length))
-      writeFileSync(file, '', { mode: 0o666 })
+      const start = starts.get(name) ?? { file: join(log, String(children.length)), running: 0 }
+      starts.set(name, start)
+      const { file } = start
+      if (start.running === 0) writeFileSync(file, '', { mode: 0o666 })
+      start.running += 1
       const words = [CONTAINER, 'sh', ...identify(setpriv, as), ...argv]
       const namespaces = hasNetwork ? ['-p', '-m', '-n'] : ['-p', '-m']
       const enter = ['-t', String(pause), ...namespaces, 'unshare', '--mount', 'sh', '-c', ...words]
       const variables = { PATH: process.env.PATH, TMPDIR: temporary, ...env }
       const child = spawn('nsenter', enter, { cwd: '/', env: variables })
       children.push(child)
+      child.on('close', () => {
+        start.running -= 1
+        if (start.running === 0) starts.delete(name)
+      })
       return running(child, file)
     },
     end: () => {

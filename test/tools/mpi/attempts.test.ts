@@ -1,12 +1,13 @@
 import { readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { run } from '../../cli/command.ts'
 import { noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { type Running, until } from '../../observers/pod.ts'
 import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
 import { NATIVE } from '../watched-pod.ts'
 import { mpirun, mpiTests, programsFor } from './programs.ts'
-import { restartedPod } from './traced-pod.ts'
+import { restartedPod, tracedPod } from './traced-pod.ts'
 
 const options = mpiTests()
 
@@ -58,6 +59,49 @@ t.test('after all containers were started again, only new ranks count', options,
   t.match(noticesOf(second.watching), [
     /^the volume has the files of 2 processes of an earlier attempt of this pod \(ranks 0, 1; \d+ /,
   ])
+})
+
+t.test('a target that was started again counts from the beginning', options, async (t) => {
+  const { watching, start } = await tracedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  const killed = await start(...mpirun('mpich', 2, work, 'loop'))
+  await untilTwoRanksRun(watching)
+  await killAll(killed)
+  const isLost = ({ state }: Row) => state === 'lost'
+  await until(watching, () => rowsOf(watching, 'rank').filter(isLost).length === 2)
+
+  const app = await start(...mpirun('mpich', 2, work, 'late'))
+  t.equal(await app.ended, 0)
+  const isDone = ({ state }: Row) => state === 'finalized'
+  await until(watching, () => rowsOf(watching, 'rank').filter(isDone).length === 2)
+  const [whole, ...lines] = await endOf(watching)
+  t.match(whole, { ranks: 2, calls: 1204 })
+  t.strictSame(
+    lines.map(({ state }) => state),
+    ['finalized', 'finalized'],
+  )
+  const rows = ['rank', 'start'].flatMap((section) => rowsOf(watching, section))
+  const lost = new Set(rows.filter(isLost).map(({ pid }) => pid))
+  const attempts = Map.groupBy(rows, ({ attempt }) => attempt)
+  t.strictSame([...attempts.keys()], [1, 2])
+  t.strictSame(new Set(attempts.get(1)?.map(({ pid }) => pid)), lost)
+  const again = 'container app was started again; not counted: 2 processes'
+  t.ok(
+    noticesOf(watching).some((notice) =>
+      notice.startsWith(`${again} of the attempt before (ranks`),
+    ),
+    noticesOf(watching).join('\n'),
+  )
+
+  const report = await run(['report', '-o', 'json', '-'], watching.log())
+  const ranks: readonly Row[] = JSON.parse(report.out).pods[0].mpi_ranks
+  t.strictSame(
+    ranks.map(({ state, calls }) => [state, calls]),
+    [
+      ['finalized', 602],
+      ['finalized', 602],
+    ],
+  )
 })
 
 t.test('an observer that is started again counts all ranks of its target', options, async (t) => {

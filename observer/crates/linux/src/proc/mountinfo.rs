@@ -18,6 +18,8 @@ pub struct ContainerMount<'a> {
     pub directory: &'a [u8],
     /// The name of the container.
     pub name: &'a [u8],
+    /// The name of the file, which is random. Each start of the container has another one.
+    pub file: &'a [u8],
 }
 
 /// Returns the mounts that look like the kubelet's mount, in the kernel's order. Only the source of
@@ -26,17 +28,18 @@ pub fn container_mounts(text: &[u8]) -> impl Iterator<Item = ContainerMount<'_>>
     lines(text).filter_map(|line| {
         let mut words = words(line).skip(2);
         let device = words.next()?;
-        let (directory, name) = container_in_path(words.next()?)?;
+        let (directory, name, file) = container_in_path(words.next()?)?;
         Some(ContainerMount {
             device,
             directory,
             name,
+            file,
         })
     })
 }
 
-/// Returns the directory and the NAME in a path `…/pods/UID/containers/NAME/ID`.
-fn container_in_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Returns the directory, the NAME and the ID in a path `…/pods/UID/containers/NAME/ID`.
+fn container_in_path(path: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let mut parts = path.rsplit(|byte| *byte == b'/');
     let id = parts.next()?;
     let name = parts.next()?;
@@ -48,7 +51,7 @@ fn container_in_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_mount = is_absolute && directory == b"containers" && pods == b"pods";
     let is_name = (1..=MAX_NAME).contains(&name.len());
     let end = path.len().checked_sub(id.len() + name.len() + 2)?;
-    (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some((&path[..end], name))
+    (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some((&path[..end], name, id))
 }
 
 /// A mount of a hierarchy of cgroups.
@@ -153,18 +156,16 @@ mod tests {
 
     const LOG: &[u8] = b"22 27 0:21 / /proc rw,relatime - proc proc rw\n812 790 254:0 /var/lib/kubelet/pods/8d1e/containers/app/1f2e /dev/termination-log rw,relatime - ext4 /dev/vda rw\n";
 
-    fn container(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    fn container(text: &[u8]) -> Option<[&[u8]; 4]> {
         let mount = container_mounts(text).next()?;
-        Some((mount.device, mount.directory, mount.name))
+        Some([mount.device, mount.directory, mount.name, mount.file])
     }
 
     #[test]
     fn the_kubelets_mount_names_the_container() {
         let directory = b"/var/lib/kubelet/pods/8d1e/containers".as_slice();
-        assert_eq!(
-            container(LOG),
-            Some((b"254:0".as_slice(), directory, b"app".as_slice()))
-        );
+        let expected = [b"254:0".as_slice(), directory, b"app", b"1f2e"];
+        assert_eq!(container(LOG), Some(expected));
         assert_eq!(container(b"22 27 0:21 / /proc rw - proc proc rw\n"), None);
         assert_eq!(container(b"1 2 3 /pods/u/containers/a/b/c /x rw\n"), None);
         assert_eq!(container(b"1 2 3 /pods//containers/a/b /x rw\n"), None);

@@ -34,6 +34,44 @@ pub struct Containers {
     home: Option<Home>,
     /// The containers in which processes with these cgroups were found.
     cgroups: BTreeMap<String, BTreeSet<ContainerId>>,
+    /// The last attempt of each container.
+    attempts: BTreeMap<ContainerId, Attempt>,
+}
+
+/// A start of a container. The kubelet starts a container again only after its end, so the attempts
+/// of a container follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Attempt {
+    /// The file that the kubelet has made for this start; empty if it is not known.
+    file: Vec<u8>,
+    /// The start of its first known process, in ticks since boot.
+    start: u64,
+    /// The number of starts that were observed, with this one.
+    number: u32,
+}
+
+impl Attempt {
+    /// Takes a process of the container, which started at `start`. Returns the number of the
+    /// attempt to which it belongs.
+    fn take(&mut self, file: &[u8], start: u64) -> u32 {
+        if self.file.is_empty() {
+            self.file = file.to_vec();
+        }
+        let is_last = file == self.file || (file.is_empty() && start >= self.start);
+        if is_last {
+            self.start = self.start.min(start);
+        } else if start >= self.start {
+            *self = Self {
+                file: file.to_vec(),
+                start,
+                number: self.number.saturating_add(1),
+            };
+        } else {
+            // A process of the attempt before that was found late.
+            return self.number.saturating_sub(1).max(1);
+        }
+        self.number
+    }
 }
 
 /// The directory from which the kubelet mounts a file into each container of the pod. A process can
@@ -69,17 +107,17 @@ impl Containers {
             built_in: built_in.to_vec(),
             home,
             cgroups: BTreeMap::new(),
+            attempts: BTreeMap::new(),
         };
         // In the process namespace of a single container, process 1 is the application. In a shared
         // namespace, process 1 is the pause process of the pod, which has no mount of the kubelet.
-        containers.is_pod = has_names && containers.name_of(files, "1").is_none();
+        containers.is_pod = has_names && containers.place_of(files, "1").is_none();
         // Observers are recognized by the names of their containers, which no process can change.
         // `observers` may lack built-in observers that were added to the pod later.
         containers.observers.extend(observers.iter().cloned());
         containers.observers.remove(target);
-        containers
-            .observers
-            .extend(containers.name_of(files, "self"));
+        let own = containers.place_of(files, "self");
+        containers.observers.extend(own.map(|place| place.name));
         if has_names {
             // The observer's own cgroup belongs to its container, and to no other.
             containers.find(files, "self", false);
@@ -89,22 +127,42 @@ impl Containers {
         containers
     }
 
-    /// Returns the container of a process; `None` if the container cannot be determined, for
+    /// Returns the container of a process that started at `start`, in ticks since boot, and the
+    /// number of the attempt of the container; `None` if the container cannot be determined, for
     /// example because the process has ended. A process with mounts of its own may lack the
     /// kubelet's mount. Then its cgroups decide, which only the container runtime and root can
     /// change.
-    pub fn of(&mut self, files: &mut Files, pid: i32, is_zombie: bool) -> Option<ContainerId> {
-        self.find(files, &pid.to_string(), is_zombie)
+    pub fn of(
+        &mut self,
+        files: &mut Files,
+        (pid, start): (i32, u64),
+        is_zombie: bool,
+    ) -> Option<(ContainerId, u32)> {
+        let (container, file) = self.find(files, &pid.to_string(), is_zombie)?;
+        let attempt = self.attempts.entry(container).or_insert_with(|| Attempt {
+            file: file.clone(),
+            start,
+            number: 1,
+        });
+        Some((container, attempt.take(&file, start)))
     }
 
-    fn find(&mut self, files: &mut Files, process: &str, is_zombie: bool) -> Option<ContainerId> {
-        let name = self.name_of(files, process);
+    /// Returns the container of a process, and the file that the kubelet has made for its start,
+    /// which is empty if it is not known.
+    fn find(
+        &mut self,
+        files: &mut Files,
+        process: &str,
+        is_zombie: bool,
+    ) -> Option<(ContainerId, Vec<u8>)> {
+        let place = self.place_of(files, process);
         if !self.has_names {
-            return name.map(|name| self.id_of(name));
+            return place.map(|place| (self.id_of(place.name), Vec::new()));
         }
         let cgroup = cgroup(files, process);
-        let Some(name) = name else {
-            return self.in_cgroup(&cgroup?, is_zombie);
+        let Some(Place { name, file }) = place else {
+            let container = self.in_cgroup(&cgroup?, is_zombie)?;
+            return Some((container, Vec::new()));
         };
         let id = self.id_of(name);
         if let Some(cgroup) = cgroup
@@ -112,7 +170,28 @@ impl Containers {
         {
             self.cgroups.entry(cgroup).or_default().insert(id);
         }
-        Some(id)
+        Some((id, file))
+    }
+
+    /// Returns when the first known process of the target started, in its last attempt, in ticks
+    /// since boot.
+    pub fn target_start(&self) -> Option<u64> {
+        self.targets().map(|attempt| attempt.start).min()
+    }
+
+    /// Returns the number of starts of the target that were observed, at least 1. If the names of
+    /// containers are unknown, each start is another container, and the number is 1.
+    pub fn target_attempt(&self) -> u32 {
+        self.targets()
+            .map(|attempt| attempt.number)
+            .max()
+            .unwrap_or(1)
+    }
+
+    fn targets(&self) -> impl Iterator<Item = &Attempt> {
+        let all = self.attempts.iter();
+        all.filter(|(container, _)| self.is_target(**container))
+            .map(|(_, attempt)| attempt)
     }
 
     /// Returns the container whose processes have these cgroups, or have cgroups above them. If
@@ -145,6 +224,7 @@ impl Containers {
             built_in: Vec::new(),
             home: None,
             cgroups: BTreeMap::new(),
+            attempts: BTreeMap::new(),
         }
     }
 
@@ -194,17 +274,29 @@ impl Containers {
         !self.is_observer(container) && (!self.has_names || self.name(container) == self.target)
     }
 
-    fn name_of(&self, files: &mut Files, process: &str) -> Option<String> {
+    fn place_of(&self, files: &mut Files, process: &str) -> Option<Place> {
         let Some(home) = &self.home else {
-            return cgroup(files, process);
+            let file = Vec::new();
+            return cgroup(files, process).map(|name| Place { name, file });
         };
         let text = files.read_whole(&format!("{process}/mountinfo")).ok()?;
         let is_home = |mount: &mountinfo::ContainerMount<'_>| {
             mount.device == home.device && mount.directory == home.directory
         };
         let found = mountinfo::container_mounts(text).find(is_home);
-        found.map(|mount| clean(mount.name))
+        found.map(|mount| Place {
+            name: clean(mount.name),
+            file: mount.file.to_vec(),
+        })
     }
+}
+
+/// The container of a process.
+struct Place {
+    /// Its name; the cgroups if the names of containers are unknown.
+    name: String,
+    /// The file that the kubelet has made for its start; empty if it is not known.
+    file: Vec<u8>,
 }
 
 /// Whether each cgroup of a process is the corresponding cgroup of `known`, or below it. Both are
@@ -268,6 +360,29 @@ mod tests {
     }
 
     #[test]
+    fn each_start_of_a_container_has_another_file() {
+        let mut attempt = Attempt {
+            file: b"a".to_vec(),
+            start: 100,
+            number: 1,
+        };
+        for (file, start, expected) in [
+            ("a", 120, (1, 100)),
+            ("a", 90, (1, 90)),
+            ("", 130, (1, 90)),
+            ("b", 200, (2, 200)),
+            ("b", 210, (2, 200)),
+            // These are of the first start, and were found late.
+            ("a", 195, (1, 200)),
+            ("", 195, (1, 200)),
+            ("c", 300, (3, 300)),
+        ] {
+            let number = attempt.take(file.as_bytes(), start);
+            assert_eq!((number, attempt.start), expected, "{file} {start}");
+        }
+    }
+
+    #[test]
     fn the_number_of_containers_is_limited() {
         let mut containers = Containers {
             has_names: false,
@@ -278,6 +393,7 @@ mod tests {
             built_in: Vec::new(),
             home: None,
             cgroups: BTreeMap::new(),
+            attempts: BTreeMap::new(),
         };
         for number in 0..3000 {
             let id = containers.id_of(number.to_string());
@@ -300,6 +416,7 @@ mod tests {
                 ("0::/own".to_owned(), BTreeSet::from([1])),
                 ("0::/others".to_owned(), BTreeSet::from([1, 2])),
             ]),
+            attempts: BTreeMap::new(),
         };
         assert_eq!(containers.in_cgroup("0::/shared", false), Some(0));
         assert_eq!(containers.in_cgroup("0::/shared", true), None);

@@ -36,6 +36,8 @@ pub struct Process {
     pub faults: u64,
     /// The container of the process.
     pub container: Option<ContainerId>,
+    /// The number of the attempt of the container, from 1; 0 if the container is not known.
+    pub attempt: u32,
     /// The name of the program; `None` until the command line is read.
     pub program: Option<String>,
     /// The number of scans since the name of the program was determined.

@@ -124,16 +124,6 @@ impl ProcessTable {
         process.map(|process| process.pid)
     }
 
-    /// Returns when the first known process of the target started, in ticks since boot.
-    pub fn target_start(&self) -> Option<u64> {
-        let is_target = |process: &&Process| {
-            let container = process.container;
-            container.is_some_and(|container| self.containers.is_target(container))
-        };
-        let targets = self.all.values().filter(is_target);
-        targets.map(|process| process.start).min()
-    }
-
     /// Scans all processes. Returns false if a signal stops the observer, or if `/proc` lists no
     /// process.
     pub fn scan(&mut self, session: &mut Session) -> bool {
@@ -411,17 +401,21 @@ impl ProcessTable {
         process.scans_of_name = 0;
         let inherited = parent
             .and_then(|parent| self.all.get(&parent))
-            .and_then(|parent| parent.container);
+            .and_then(|parent| Some((parent.container?, parent.attempt)));
         let is_first = process.container.is_none();
         if is_first || stat.ppid == 0 {
             let found = inherited.or_else(|| {
                 let is_zombie = has_ended(stat);
                 let files = &mut self.meter.files;
-                self.containers.of(files, process.file_id, is_zombie)
+                let id = (process.file_id, process.start);
+                self.containers.of(files, id, is_zombie)
             });
             // The mounts of a process cannot be read after its first thread has ended. The process
             // then keeps its known container.
-            process.container = found.or(process.container);
+            if let Some((container, attempt)) = found {
+                process.container = Some(container);
+                process.attempt = attempt;
+            }
         }
         if !has_ended(stat) || process.program.is_none() {
             let name = program_name(&mut self.meter.files, process.file_id, stat.comm);

@@ -37,7 +37,7 @@ impl Starts {
         let text = table.meter.files.read(own, "stat").ok()?;
         let observer = stat::parse(text)?.start;
         Some(Self {
-            target: table.target_start(),
+            target: table.containers.target_start(),
             observer,
         })
     }

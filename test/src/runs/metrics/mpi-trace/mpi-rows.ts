@@ -21,6 +21,8 @@ export interface TracedProcess {
   readonly rank: number | null
   readonly size: number
   readonly job?: string | null
+  /** The start of the container; missing as in logs from before this column. */
+  readonly attempt?: number
   readonly state?: string
   readonly elapsed?: number
   /** The time in MPI; by default, that of the calls. */
@@ -49,7 +51,9 @@ export function mpiLines(process: TracedProcess): readonly string[] {
       ...{ section, ...identity, ...cells },
     })
   const seconds = process.seconds ?? calls.reduce((sum, [, , , own]) => sum + own, 0)
-  const own = { mpi_size: size, mpi_library: library, job, state, elapsed, mpi_seconds: seconds }
+  const start = process.attempt === undefined ? {} : { attempt: process.attempt }
+  const until = { state, elapsed, mpi_seconds: seconds }
+  const own = { mpi_size: size, mpi_library: library, job, ...start, ...until }
   return [
     row('rank', { ...own, calls: 10 * calls.length, bytes: 1000 * calls.length }),
     ...Object.entries(communicators).map(([communicator, blocks]) =>

@@ -42,6 +42,29 @@ t.test('processes without a process id are told apart by their ranks', async (t)
   t.equal(processes.length, 2)
 })
 
+t.test('only the last attempt of the target of each log counts', async (t) => {
+  const calls = [['MPI_Send', 'world', '1', 2]] as const
+  const pod = { pod: 'a', size: 2, job: null } as const
+  const killed = [0, 1].map((rank) => ({ ...pod, rank, pid: rank + 7, state: 'lost', attempt: 1 }))
+  const again = [0, 1].map((rank) => ({ ...pod, rank, pid: rank + 17, attempt: 2, calls }))
+  const late = { ...pod, rank: 1, pid: 9, state: 'lost', attempt: 1, calls }
+  const other = { ...pod, pod: 'b', rank: 0, attempt: 1 }
+  const processes = processesOf(...killed, other, ...again, late)
+  t.strictSame(
+    processes.map(({ source, pid }) => [source, pid]),
+    [
+      ['hpc/job-b/mpi-trace', 100],
+      ['hpc/job-a/mpi-trace', 17],
+      ['hpc/job-a/mpi-trace', 18],
+    ],
+  )
+  t.match(
+    processes.map(({ rows }) => rows.length),
+    [0, 1, 1],
+  )
+  t.equal(processesOf(...killed, other).length, 3)
+})
+
 t.test('a peer that is not one process is none', async (t) => {
   const calls = ['none', 'other', '31'].map((peer) => ['MPI_Wait', 'world', peer, 1] as const)
   const [process] = processesOf({ ...FIRST, calls })

@@ -25,14 +25,22 @@ pub struct Entered {
     pub is_done: bool,
 }
 
+/// A process that has not called `MPI_Init`.
+struct AbsentProcess {
+    pid: u32,
+    /// The attempt of its container.
+    attempt: u32,
+    /// The end of its rows.
+    tail: Box<[u8]>,
+}
+
 /// The ranks that have not called `MPI_Init`.
 #[derive(Default)]
 pub struct Absent {
     /// The ranks that launchers have assigned to processes.
     assigned: Environs<Assigned>,
-    /// The ranks with a row at the last timepoint, each with the id of its process and the end of
-    /// its rows.
-    shown: BTreeMap<Assigned, (u32, Box<[u8]>)>,
+    /// The ranks with a row at the last timepoint, each with the process of its row.
+    shown: BTreeMap<Assigned, AbsentProcess>,
 }
 
 impl Absent {
@@ -47,18 +55,22 @@ impl Absent {
             let Some(process) = table.all.get(&key) else {
                 continue;
             };
-            let (pid, tail) = (process.pid.unsigned_abs(), process.tail.clone());
+            let shown_process = AbsentProcess {
+                pid: process.pid.unsigned_abs(),
+                attempt: process.attempt,
+                tail: process.tail.clone(),
+            };
             let age = clock::since_boot() - started_at(process, &table.meter.machine);
             let age = Duration::try_from_secs_f64(age).unwrap_or_default();
-            let state = state_of(&mut table.meter, pid);
-            row(&time, &assigned, (pid, &tail), age, state).write(log);
-            shown.insert(assigned, (pid, tail));
+            let state = state_of(&mut table.meter, shown_process.pid);
+            row(&time, &assigned, &shown_process, age, state).write(log);
+            shown.insert(assigned, shown_process);
         }
-        for (assigned, (pid, tail)) in std::mem::take(&mut self.shown) {
+        for (assigned, process) in std::mem::take(&mut self.shown) {
             let has_entered = entered.iter().any(|one| one.assigned == assigned);
             if !has_entered && !shown.contains_key(&assigned) {
                 let ended = ("ended", None);
-                row(&time, &assigned, (pid, &tail), Duration::ZERO, ended).write(log);
+                row(&time, &assigned, &process, Duration::ZERO, ended).write(log);
             }
         }
         self.shown = shown;
@@ -103,19 +115,20 @@ fn is_same(one: &Entered, assigned: &Assigned, start: f64) -> bool {
 fn row<'a>(
     time: &'a str,
     assigned: &'a Assigned,
-    (pid, tail): (u32, &'a [u8]),
+    process: &'a AbsentProcess,
     age: Duration,
     (state, cpu): (&'a str, Option<u64>),
 ) -> StartRow<'a> {
     StartRow {
         time,
-        pid,
+        pid: process.pid,
+        attempt: process.attempt,
         assigned,
         call: None,
         microseconds: u64::try_from(age.as_micros()).unwrap_or(0),
         state,
         cpu,
-        tail,
+        tail: &process.tail,
     }
 }
 

@@ -7,6 +7,7 @@
 //! has bounded memory and time, and fuzz targets.
 
 mod absent;
+mod attempts;
 mod earlier;
 pub mod file;
 pub mod launcher;
@@ -27,6 +28,7 @@ use linux::proc::files::Task;
 use linux::proc::stat;
 
 use self::absent::{Absent, Entered};
+use self::attempts::{Attempts, CountedProcesses};
 use self::file::{State, Trace};
 use self::launcher::Assigned;
 use self::open_rows::{Member, OpenRows};
@@ -103,6 +105,7 @@ fn run(settings: Settings, session: &mut Session) {
         folder: Folder::open(&settings.folder),
         processes: BTreeMap::new(),
         earlier: BTreeSet::new(),
+        attempts: Attempts::default(),
         absent: Absent::default(),
         totals: Totals::default(),
     };
@@ -112,8 +115,10 @@ fn run(settings: Settings, session: &mut Session) {
 struct MpiTrace {
     folder: Folder,
     processes: BTreeMap<ResultName, Traced>,
-    /// The files of an earlier attempt.
+    /// The files of an attempt before the observer.
     earlier: BTreeSet<ResultName>,
+    /// The attempts of the target since then.
+    attempts: Attempts,
     /// The ranks that have no file, because they have not called `MPI_Init`.
     absent: Absent,
     totals: Totals,
@@ -166,10 +171,10 @@ impl Traced {
     }
 }
 
+/// The processes of the last attempt that have ended.
 #[derive(Default)]
 struct Totals {
-    ranks: u64,
-    calls: u64,
+    processes: CountedProcesses,
     time: u64,
     lines: Vec<Vec<u8>>,
 }
@@ -196,6 +201,7 @@ impl Sampler for MpiTrace {
         }
         self.list(run);
         self.write_ended(run, None);
+        self.note_attempts(run);
         self.write_notices(run);
     }
 
@@ -219,6 +225,7 @@ impl Sampler for MpiTrace {
         run.processes.time = WallTime::now();
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, Some(until));
+        self.note_attempts(run);
         let time = run.processes.time.precise_timestamp();
         self.folder
             .write_raw_files(&time, run.session, Until::End(until));
@@ -226,7 +233,7 @@ impl Sampler for MpiTrace {
             let known = [&it.assigned, &it.in_sessions];
             known.iter().any(|assigned| assigned.is_some())
         });
-        let is_unexplained = self.totals.ranks == 0 && !has_entered;
+        let is_unexplained = self.totals.processes.count == 0 && !has_entered;
         if self.folder.results().is_some() && is_unexplained && run.progress.has_started {
             let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
                        MPI in another way than by its symbols or with dlsym";
@@ -235,8 +242,9 @@ impl Sampler for MpiTrace {
         }
         self.write_notices(run);
         let mut whole = run.begin_whole();
-        push_known(&mut whole, "ranks", Some(self.totals.ranks));
-        push_known(&mut whole, "calls", Some(self.totals.calls));
+        let CountedProcesses { count, calls, .. } = self.totals.processes;
+        push_known(&mut whole, "ranks", Some(count));
+        push_known(&mut whole, "calls", Some(calls));
         nanoseconds(&mut whole, ",\"mpi_seconds\":", self.totals.time);
         whole.push(b'}');
         let mut lines = vec![whole];
@@ -259,6 +267,7 @@ impl MpiTrace {
             return;
         };
         self.leave_out_earlier(run);
+        self.begin_attempt(run);
         self.make_room(&mut listing);
         let count = listing.names.len();
         if count >= MAX_FILES {
@@ -379,6 +388,7 @@ impl MpiTrace {
         };
         let owner = Owner {
             pid,
+            attempt: self.attempts.of(traced.began),
             tail: &tail,
             has_ended,
         };
@@ -393,10 +403,11 @@ impl MpiTrace {
         }
     }
 
-    /// Returns the ranks that have called `MPI_Init`, or use sessions.
+    /// Returns the ranks of this attempt that have called `MPI_Init`, or use sessions.
     fn entered(&self) -> Vec<Entered> {
         let all = self.processes.values();
-        all.filter_map(|traced| {
+        let own = all.filter(|traced| !self.attempts.is_earlier(traced.began));
+        own.filter_map(|traced| {
             let assigned = traced.member.as_ref().map(|member| Assigned {
                 job: member.job.clone(),
                 size: member.size,
@@ -453,6 +464,9 @@ impl MpiTrace {
     fn is_running(&self, run: &mut Run<'_>, name: ResultName) -> bool {
         let traced = self.processes.get(&name);
         let began = traced.map_or(0, |traced| traced.began);
+        if self.attempts.is_earlier(began) {
+            return false;
+        }
         let Some(pid) = self.pid_of(name) else {
             let is_complete = traced.is_some_and(|traced| traced.is_complete);
             return !is_complete && run.processes.live_targets > 0;
@@ -491,6 +505,7 @@ impl MpiTrace {
             time,
             trace: &trace,
             pid: self.known_pid(name),
+            attempt: self.attempts.of(trace.began),
             has_ended: false,
             tail: &tail,
         };
@@ -577,16 +592,15 @@ impl MpiTrace {
         }
         self.note_end(name, &trace, has_ended);
         if run.settings.has_artifacts {
-            let mut members = tail.strip_suffix(b"}").unwrap_or(&tail).to_vec();
-            push_known(&mut members, "pid", pid.map(u64::from));
-            self.folder.add_raw_file(name, &members);
+            self.add_raw_file(name, &tail, pid);
         }
-        self.totals.add(&trace, pid, has_ended);
+        self.count(&trace, pid, has_ended);
         let time = run.processes.time.precise_timestamp();
         let rows = ProcessRows {
             time: &time,
             trace: &trace,
             pid,
+            attempt: self.attempts.of(trace.began),
             has_ended,
             tail: &tail,
         };
@@ -598,6 +612,12 @@ impl MpiTrace {
                 "the log has no room for {omitted} rows of {process}; see the option max-log"
             ));
         }
+    }
+
+    fn add_raw_file(&mut self, name: ResultName, tail: &[u8], pid: Option<u32>) {
+        let mut members = tail.strip_suffix(b"}").unwrap_or(tail).to_vec();
+        push_known(&mut members, "pid", pid.map(u64::from));
+        self.folder.add_raw_file(name, &members);
     }
 
     fn description_of(&self, name: ResultName) -> String {
@@ -687,8 +707,7 @@ fn assigned_rank(trace: &Trace) -> String {
 
 impl Totals {
     fn add(&mut self, trace: &Trace, pid: Option<u32>, has_ended: bool) {
-        self.ranks += 1;
-        self.calls = self.calls.saturating_add(trace.calls);
+        self.processes.add(trace);
         self.time = self.time.saturating_add(trace.time);
         if self.lines.len() >= MAX_SUMMARY {
             return;
@@ -760,6 +779,7 @@ mod tests {
             folder,
             processes: BTreeMap::from([(name(1), done()), (name(2), done())]),
             earlier: BTreeSet::from([name(1)]),
+            attempts: Attempts::default(),
             absent: Absent::default(),
             totals: Totals::default(),
         };
