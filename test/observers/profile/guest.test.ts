@@ -78,7 +78,7 @@ t.test('a program gets its own signals only, however it handles SIGURG', options
   const guest = compileGuest(t)
   for (const way of ['sigaction', 'signal', 'ignore']) {
     const { ends } = compare(t, [guest, 'handle', way])
-    t.match(ends, [new RegExp(`^ticks=\\d+ due=\\d+ stopped=${USES}$`)])
+    t.match(ends, [new RegExp(`^ticks=\\d+ due=\\d+ written=\\d+ stopped=${USES}$`)])
   }
   t.end()
 })
@@ -126,7 +126,7 @@ t.test('a filter of system calls does not end the program', options, (t) => {
     t.strictSame(trace, { reasons: [RESTRICTS], ends: [] })
   }
   const { ends } = compare(t, [guest, 'restrict', 'late', '1'])
-  t.match(ends, [/^ticks=\d+ stopped=the program restricts its system calls/])
+  t.match(ends, [/^ticks=\d+ written=\d+ stopped=the program restricts its system calls/])
   t.end()
 })
 
@@ -136,7 +136,7 @@ t.test('a coroutine with a small stack does not end the program', options, (t) =
     t.strictSame(compare(t, [guest, 'coroutine', size]), { reasons: [COROUTINES], ends: [] })
   }
   const { ends } = compare(t, [guest, 'coroutine', '65536'])
-  t.match(ends, [/^ticks=\d+ due=\d+$/])
+  t.match(ends, [/^ticks=\d+ due=\d+ written=\d+$/])
   t.end()
 })
 
@@ -146,7 +146,7 @@ t.test(
   (t) => {
     // Threads with the smallest stack that the C library allows; most of it is in use.
     const { ends } = compare(t, [compileGuest(t), 'thread'])
-    t.match(ends, [/^ticks=\d+ due=\d+$/])
+    t.match(ends, [/^ticks=\d+ due=\d+ written=\d+$/])
     t.end()
   },
 )
