@@ -7,7 +7,9 @@ function namesTest(text: string): boolean {
 }
 
 t.test('each of the 18 threats has a row, and all except three link to a test', async (t) => {
-  const rows = [...textOf('docs/threat-model.md').matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm)]
+  const rows = [
+    ...textOf('docs/administer/threat-model.md').matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm),
+  ]
   t.strictSame(
     rows.map(([, number]) => Number(number)),
     Array.from({ length: 18 }, (_, index) => index + 1),

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { run } from '../machine/tools.ts'
 import type { Release } from './helm.ts'
 
-const DOCUMENT = new URL('../../../docs/threat-model.md', import.meta.url)
+const DOCUMENT = new URL('../../../docs/administer/threat-model.md', import.meta.url)
 
 /**
  * Runs the commands of the threat model that replace a CA whose key has leaked, except `helm test`.
