@@ -20,7 +20,7 @@ export function differentRootsText({ call, waiting }: StuckProcesses): string {
   return `The roots differ: ${named.join(', ')}${more}.`
 }
 
-/** Says that no process leaves its call, and what is not known about these calls. */
+/** Says that no process leaves its call, and names the arguments that the rows do not have. */
 export function stalledText({ stalled, waiting }: StuckProcesses): string {
   if (stalled?.call == null) return [ALL_WAIT, ...windowTexts(waiting)].join(' ')
   const own = waitingIn(waiting, stalled.call)

@@ -16,7 +16,7 @@ import { createSession } from '../../../cli/host.ts'
 import { standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from './pod.ts'
 
-/** Mounts a small file system. At the end of the test, no file of it may be open. */
+/** Mounts a small file system until the end of the test, when none of its files may be open. */
 function smallFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-full-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder])

@@ -57,8 +57,12 @@ const MIN: readonly (readonly [string, Omit<Shape, 'waited'>, number])[] = [
   ['a process that reads its input', { hasBegun: false, activity: { is: 'computing' } }, 300],
   ['a process that is not recorded', { why: 'unrecorded' }, 60],
   ['a process that is not recorded and starts', { why: 'unrecorded', number: 1 }, 300],
-  ['a call that nobody leaves', { why: 'stalled' }, 60],
-  ['a call that nobody leaves, of a job with long calls', { why: 'stalled', longestCall: 9 }, 90],
+  ['a call that no process leaves', { why: 'stalled' }, 60],
+  [
+    'a call that no process leaves, of a job with long calls',
+    { why: 'stalled', longestCall: 9 },
+    90,
+  ],
   ['the first collective call', { why: 'stalled', number: 1 }, 300],
   ['MPI_Finalize', { why: 'stalled', call: 'MPI_Finalize' }, 300],
 ]
