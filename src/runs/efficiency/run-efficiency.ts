@@ -26,6 +26,7 @@ import {
   MIN_COVERED,
   type ProcessShares,
   RUNNING_READS,
+  type RunningTime,
   runningTimes,
   sharesOfProcesses,
 } from './running-shares.ts'
@@ -223,8 +224,9 @@ function hasProcesses(pod: PodEvidence): boolean {
 
 function processorEfficiency(run: RunEvidence): Efficiency {
   const { pods } = run
-  const times = pods.filter(({ elapsed }) => elapsed > 0).map(podTimes)
-  const isLimit = mayPoll(run) || pods.some(hasSeveral)
+  const own = pods.map((pod) => ({ pod, running: runningTimes(pod, true) }))
+  const times = own.filter(({ pod }) => pod.elapsed > 0).map(podTimes)
+  const isLimit = mayPoll(run) || own.some(hasSeveral)
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   return {
     basis: 'processors',
@@ -241,7 +243,7 @@ function processorEfficiency(run: RunEvidence): Efficiency {
   }
 }
 
-/** A program that used at least this part of the CPU time used nearly all of it. */
+/** The least part of the CPU time that counts as nearly all of it. */
 const MAIN_PART = 0.9
 
 function mainProgram(pods: readonly PodEvidence[]): string | null {
@@ -254,24 +256,29 @@ function mainProgram(pods: readonly PodEvidence[]): string | null {
   return main?.[0] ?? null
 }
 
+/** A pod, with the times of its processes. */
+interface RunningPod {
+  readonly pod: PodEvidence
+  readonly running: readonly RunningTime[]
+}
+
 /** Other processes than the busiest that ran for less than this part of the time do not count. */
 const NEGLIGIBLE = 0.01
 
 /** Reports whether several processes of a pod ran. Its CPU time is not that of one of them. */
-function hasSeveral(pod: PodEvidence): boolean {
-  const ran = runningTimes(pod, true).map((time) => time.ran)
+function hasSeveral({ pod, running }: RunningPod): boolean {
+  const ran = running.map((time) => time.ran)
   return (sumOf(ran) ?? 0) - (maximum(ran) ?? 0) > NEGLIGIBLE * pod.elapsed
 }
 
-function podTimes(pod: PodEvidence): PodTimes {
-  const times = runningTimes(pod, true)
+function podTimes({ pod, running }: RunningPod): PodTimes {
   return {
     pod: pod.pod,
     elapsed: pod.elapsed,
-    ran: sumOf(times.map(({ ran }) => ran)),
-    waited: times.some(({ waited }) => waited === null)
+    ran: sumOf(running.map(({ ran }) => ran)),
+    waited: running.some(({ waited }) => waited === null)
       ? null
-      : sumOf(times.map(({ waited }) => waited)),
+      : sumOf(running.map(({ waited }) => waited)),
     storage: storageTime(pod),
     limit: limitOf(pod),
   }

@@ -95,8 +95,9 @@ type GapFacts = Omit<Gap, 'pods' | 'polled'> & Partial<Pick<Gap, 'polled'>>
  */
 export function mayPoll(run: RunEvidence): boolean {
   return SPECIAL.some((one) => {
+    if (one.shows.isPolled !== true) return false
     const { isUnknown, missing } = lookAt(one, run)
-    return one.shows.isPolled === true && (isUnknown || missing.length > 0)
+    return isUnknown || missing.length > 0
   })
 }
 

@@ -191,7 +191,7 @@ export function run(
  * Makes a temporary folder for a job. At its end, Open MPI removes a folder in the temporary one
  * that another job may just begin to use.
  */
-function temporaryFolder(): string {
+export function temporaryFolder(): string {
   const folder = openFolder('ridealong-mpi-tmp-')
   chmodSync(folder, 0o1777)
   return folder

@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { run } from '../mpi/programs.ts'
+import { rmSync } from 'node:fs'
+import { run, temporaryFolder } from '../mpi/programs.ts'
 
 /** How a program ended. */
 export interface End {
@@ -31,7 +29,7 @@ export async function endOf(
   env: NodeJS.ProcessEnv,
   seconds: number,
 ): Promise<End> {
-  const folder = mkdtempSync(join(tmpdir(), 'ridealong-suite-'))
+  const folder = temporaryFolder()
   const limited = ['timeout', '--kill-after=2', String(seconds), ...words]
   const { code, output } = await run(limited, { ...env, TMPDIR: folder })
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })

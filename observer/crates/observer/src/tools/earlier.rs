@@ -94,6 +94,12 @@ fn is_before(start: f64, recorded_at: Option<u64>, file: &File) -> bool {
     age.is_some_and(|age| age.as_secs_f64() > now - start)
 }
 
+/// Returns a count with its noun, such as `1 process` or `2 processes`.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{count} {noun}")
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, SystemTime};

@@ -2,7 +2,7 @@
 //! they write, and the copies of these files in the log.
 
 pub mod artifacts;
-mod earlier;
+pub mod earlier;
 pub mod folder;
 pub mod foreign;
 pub mod install;

@@ -51,6 +51,7 @@ use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::artifacts::writer::Until;
+use crate::tools::earlier::counted;
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
 use crate::tools::results::{Listing, ResultName};
 
@@ -225,10 +226,7 @@ impl CpuProfile {
             .folder
             .take_earlier(run.settings, &mut run.processes, written);
         if !names.is_empty() {
-            let profiles = match names.len() {
-                1 => "1 profile".to_owned(),
-                count => format!("{count} profiles"),
-            };
+            let profiles = counted(names.len() as u64, "profile", "profiles");
             self.folder.note(format!(
                 "not counted in this log: {profiles} of an earlier attempt of this pod, which the \
                  volume has"

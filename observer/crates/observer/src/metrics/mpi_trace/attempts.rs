@@ -1,6 +1,7 @@
 //! The attempts of the target that were observed, and the numbers of their processes.
 
 use super::file::Trace;
+use crate::tools::earlier::counted;
 
 /// The maximum ranks that are named.
 const MAX_NAMED: usize = 16;
@@ -27,10 +28,7 @@ impl CountedProcesses {
 
     /// Returns the number of the processes of an attempt, their ranks and their calls.
     pub fn describe(mut self, attempt: &str) -> String {
-        let processes = match self.count {
-            1 => "1 process".to_owned(),
-            count => format!("{count} processes"),
-        };
+        let processes = counted(self.count, "process", "processes");
         self.ranks.sort_unstable();
         let named: Vec<String> = self
             .ranks
@@ -48,10 +46,7 @@ impl CountedProcesses {
             1 => format!("rank {}", named[0]),
             _ => format!("ranks {}{more}", named.join(", ")),
         };
-        let calls = match self.calls {
-            1 => "1 call".to_owned(),
-            calls => format!("{calls} calls"),
-        };
+        let calls = counted(self.calls, "call", "calls");
         format!("{processes} of {attempt} ({ranks}; {calls} of MPI)")
     }
 }
