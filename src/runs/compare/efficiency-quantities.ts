@@ -1,15 +1,14 @@
 import { type Factor, type FactorName, factorWords, listFactors } from '../efficiency/factor.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
-import { MPI_TRACE } from '../metrics/mpi-trace/metric.ts'
 import { knownQuantity, type QuantityFacts } from './run-facts.ts'
 
 /** The beginning of the names of the quantities. */
 const PREFIX = 'ridealong.efficiency'
-/** The thing that the efficiency is about, and the metric that a run needs for it. */
-const OF = {
-  mpi: { of: 'MPI job', metrics: [MPI_TRACE.name] },
-  processors: { of: 'processors', metrics: [] },
-} as const satisfies Record<Efficiency['basis'], Pick<QuantityFacts, 'of' | 'metrics'>>
+/** The thing that the efficiency is about. */
+const OF = { mpi: 'MPI job', processors: 'processors' } as const satisfies Record<
+  Efficiency['basis'],
+  string
+>
 
 /**
  * Returns the efficiency of a run and its factors, as parts from 0 to 1. Those of an MPI job and
@@ -17,9 +16,11 @@ const OF = {
  */
 export function measureEfficiency({
   basis,
+  metric,
   root,
-}: Pick<Efficiency, 'basis' | 'root'>): readonly QuantityFacts[] {
-  return listFactors(root).map((one) => factorFacts(one, OF[basis]))
+}: Pick<Efficiency, 'basis' | 'metric' | 'root'>): readonly QuantityFacts[] {
+  const place = { of: OF[basis], metrics: metric === null ? [] : [metric] }
+  return listFactors(root).map((one) => factorFacts(one, place))
 }
 
 function factorFacts(

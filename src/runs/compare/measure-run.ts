@@ -1,9 +1,7 @@
-import { storeOf } from '../evidence/stores.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import { type CheckedRule, RULES } from '../findings/rules.ts'
+import type { RecordedJob } from '../jobs/recorded-job.ts'
 import type { Descriptions } from '../log/descriptions.ts'
-import { joinJobs, type MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
-import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { assessRun } from '../report/assess.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
 import { lossNotices } from '../report/notices.ts'
@@ -35,8 +33,7 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   const assessed = assessRun(collected)
-  const { run, podOf, pods, logs, whole, found, efficiency, completion, times } = assessed
-  const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf)
+  const { run, podOf, pods, logs, whole, found, efficiency, jobs, completion, times } = assessed
   const programs = readPrograms(whole, logs)
   const quantities = [
     timeFacts(times.time),
@@ -91,14 +88,14 @@ function withoutTime(facts: QuantityFacts): QuantityFacts {
   return { ...facts, value: null, missing: 'the run did not finish', byPart: {} }
 }
 
-function namePrograms(jobs: readonly MpiJob[], main: string | undefined): readonly string[] {
+function namePrograms(jobs: readonly RecordedJob[], main: string | undefined): readonly string[] {
   const ofJobs = jobs.flatMap(({ processes }) => processes.flatMap(({ program }) => program ?? []))
   return ofJobs.length > 0 ? [...new Set(ofJobs)].sort() : [main ?? []].flat()
 }
 
 /** Returns the number of MPI ranks, or of pods if no calls of MPI were recorded. */
 function sizeOf(
-  jobs: readonly MpiJob[],
+  jobs: readonly RecordedJob[],
   pods: readonly string[],
 ): Pick<ComparedRun, 'size' | 'sizeUnit'> {
   if (jobs.length === 0) return { size: pods.length, sizeUnit: 'pods' }

@@ -1,6 +1,5 @@
+import type { RecordedJob, RecordedProcess } from '../jobs/recorded-job.ts'
 import { CPU_PROFILE } from '../metrics/cpu-profile/metric.ts'
-import type { JobProcess, MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
-import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
 import { type FunctionByPod, profileByPod } from '../profiles/profile-by-pod.ts'
 import type { ProfileRun } from '../profiles/profile-run.ts'
 import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'
@@ -8,43 +7,42 @@ import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'
 /** The most functions of a program that are compared: those with the most time. */
 const MAX_FUNCTIONS = 200
 
-const MPI = { of: 'process of MPI', metrics: [MPI_METRIC] } as const
-
 /** The quantities of the time in calls of MPI, and of the time between them. */
 export const MPI_TIME = 'ridealong.mpi.time'
 export const OUTSIDE_MPI = 'ridealong.mpi.outside'
 
-const outside = ({ elapsed, seconds }: JobProcess) => Math.max(elapsed - seconds, 0)
+const outside = ({ elapsed, seconds }: RecordedProcess) => Math.max(elapsed - seconds, 0)
 
 /** Measures the time of the processes of all MPI jobs. */
-export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
+export function measureMpi(jobs: readonly RecordedJob[]): readonly QuantityFacts[] {
   const processes = jobs.flatMap((job) => job.processes)
   if (processes.length === 0) return []
-  const byPart = (of: (process: JobProcess) => number) =>
+  const byPart = (of: (process: RecordedProcess) => number) =>
     Object.fromEntries(processes.map((process) => [`MPI rank ${process.rank}`, of(process)]))
+  const about = { of: 'process of MPI', metrics: metricsOf(jobs) } as const
   const problem = jobs.find((job) => job.problem !== null)?.problem ?? null
   const conflict = jobs.find((job) => job.conflict !== null)?.conflict ?? null
   const all = [
     {
       ...knownQuantity(
-        { ...MPI, quantity: MPI_ELAPSED, title: 'since MPI_Init', unit: 's' },
+        { ...about, quantity: MPI_ELAPSED, title: 'since MPI_Init', unit: 's' },
         processes.reduce((most, { elapsed }) => Math.max(most, elapsed), 0),
         byPart(({ elapsed }) => elapsed),
       ),
       ...elapsedProblem(jobs),
     },
     knownQuantity(
-      { ...MPI, quantity: MPI_TIME, title: 'in MPI', unit: 's' },
+      { ...about, quantity: MPI_TIME, title: 'in MPI', unit: 's' },
       sum(processes.map(({ seconds }) => seconds)),
       byPart(({ seconds }) => seconds),
     ),
     knownQuantity(
-      { ...MPI, quantity: OUTSIDE_MPI, title: 'outside MPI', unit: 's' },
+      { ...about, quantity: OUTSIDE_MPI, title: 'outside MPI', unit: 's' },
       sum(processes.map(outside)),
       byPart(outside),
     ),
     knownQuantity(
-      { ...MPI, quantity: 'ridealong.mpi.io', title: 'sent with MPI', unit: 'bytes' },
+      { ...about, quantity: 'ridealong.mpi.io', title: 'sent with MPI', unit: 'bytes' },
       sum(processes.map(({ bytes }) => bytes)),
       byPart(({ bytes }) => bytes),
     ),
@@ -57,20 +55,24 @@ export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
   })
 }
 
+function metricsOf(jobs: readonly RecordedJob[]): readonly string[] {
+  return [...new Set(jobs.map(({ metric }) => metric))]
+}
+
 /** Returns why the time from MPI_Init to MPI_Finalize is not the time of the run, if it is not. */
-function elapsedProblem(jobs: readonly MpiJob[]) {
+function elapsedProblem(jobs: readonly RecordedJob[]) {
   const isOpen = jobs.some(({ processes }) => processes.some(({ state }) => state !== 'finalized'))
   if (isOpen) return { value: null, missing: 'a process of MPI did not call MPI_Finalize' }
   return jobs.length > 1 ? { value: null, missing: `the run has ${jobs.length} MPI jobs` } : {}
 }
 
 /** Measures the time in each function of MPI, and its calls; null if no calls were recorded. */
-export function measureCalls(jobs: readonly MpiJob[]): readonly QuantityFacts[] | null {
+export function measureCalls(jobs: readonly RecordedJob[]): readonly QuantityFacts[] | null {
   const processes = jobs.flatMap((job) => job.processes)
   if (processes.length === 0) return null
   const rows = processes.flatMap((process) => process.rows)
   return [...Map.groupBy(rows, ({ call }) => call)].flatMap(([call, own]) => {
-    const name = { quantity: call, of: 'MPI call', metrics: [MPI_METRIC] }
+    const name = { quantity: call, of: 'MPI call', metrics: metricsOf(jobs) }
     const [seconds, calls] = [sum(own.map((row) => row.seconds)), sum(own.map((row) => row.calls))]
     return [
       knownQuantity({ ...name, title: call, unit: 's' }, seconds),

@@ -1,6 +1,7 @@
 import { printableJson } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
-import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
+import type { JobTimes } from '../jobs/recorded-job.ts'
+import { JOB_TIMES } from '../metrics/recorded-jobs.ts'
 import type { ChosenRun } from '../report/assess.ts'
 import type { SectionRun, SectionTrack } from '../report/section.ts'
 import { counterPoints, type Ends, findEnds } from './counter-points.ts'
@@ -29,8 +30,10 @@ interface Numbers {
   readonly microseconds: (source: string, seconds: number) => number
 }
 
-/** The columns of mpi-trace without a counter: slices show the first two, the last is constant. */
-const WITHOUT_COUNTER = ['elapsed', 'mpi_seconds', 'mpi_size']
+/** The columns of MPI jobs without a counter: slices show the first two, the last is constant. */
+const WITHOUT_COUNTER = new Map(
+  JOB_TIMES.map(({ metric, elapsed, inMpi, size }) => [metric, [elapsed, inMpi, size]]),
+)
 
 /** The length from which a part is complete, in UTF-16 code units. */
 const PART_LENGTH = 1 << 16
@@ -111,7 +114,7 @@ function* processEvents(
 
 /** @param tid the number of the thread. A viewer needs different ones, also in other processes. */
 function* mpiEvents(
-  { track, slices }: MpiTrack,
+  { metric, track, slices }: MpiTrack,
   tid: number,
   { pidOf, microseconds }: Numbers,
 ): Generator<TraceEvent> {
@@ -122,7 +125,7 @@ function* mpiEvents(
     const dur = microseconds(track.source, to) - ts
     const name = `${Math.round((100 * mpiSeconds) / elapsed)} % in MPI`
     const args = { mpi_seconds: rounded(mpiSeconds), elapsed: rounded(elapsed), calls, bytes }
-    yield { name, cat: MPI_METRIC, ph: 'X', ts, dur, pid, tid, args }
+    yield { name, cat: metric, ph: 'X', ts, dur, pid, tid, args }
   }
 }
 
@@ -135,7 +138,7 @@ function* counterEvents(
   const pid = pidOf(track.source)
   const thing = [metric, section, nameOf(track)].filter((word) => word !== '').join(' ')
   for (const [index, measure] of measures.entries()) {
-    if (metric === MPI_METRIC && WITHOUT_COUNTER.includes(measure.key)) continue
+    if (WITHOUT_COUNTER.get(metric)?.includes(measure.key)) continue
     const name = `${thing}: ${measure.title}`
     for (const { at, value } of counterPoints(one, measure, track.values[index] ?? [], ends)) {
       const args = { [measure.unit || 'value']: rounded(value) }
@@ -163,6 +166,7 @@ interface MpiSlice {
 
 /** A process of MPI, with its time in MPI. */
 interface MpiTrack {
+  readonly metric: string
   readonly track: SectionTrack
   readonly slices: readonly MpiSlice[]
 }
@@ -173,9 +177,11 @@ interface MpiTrack {
  */
 function* mpiTracks({ run }: ChosenRun): Generator<MpiTrack> {
   for (const section of run.sections.values()) {
-    if (section.metric !== MPI_METRIC || section.section.name !== 'rank') continue
+    const { metric } = section
+    const times = JOB_TIMES.find((one) => one.metric === metric)
+    if (times?.section !== section.section.name) continue
     for (const track of section.tracks.values())
-      yield { track, slices: slicesOf(track, readerOf(section, track)) }
+      yield { metric, track, slices: slicesOf(track, times, readerOf(section, track)) }
   }
 }
 
@@ -192,13 +198,17 @@ function readerOf({ measures }: SectionRun, { first, seconds, values }: SectionT
   }
 }
 
-function slicesOf({ seconds }: SectionTrack, growth: ReadGrowth): readonly MpiSlice[] {
+function slicesOf(
+  { seconds }: SectionTrack,
+  times: JobTimes,
+  growth: ReadGrowth,
+): readonly MpiSlice[] {
   return seconds.flatMap((at, index) => {
-    const [elapsed, mpiSeconds] = [growth('elapsed', index), growth('mpi_seconds', index)]
+    const [elapsed, mpiSeconds] = [growth(times.elapsed, index), growth(times.inMpi, index)]
     if (elapsed <= 0) return []
     const from = index === 0 ? at - elapsed : (seconds[index - 1] ?? 0)
     const to = Math.min(from + elapsed, at)
-    const [calls, bytes] = [growth('calls', index), growth('bytes', index)].map(Math.round)
+    const [calls, bytes] = [growth(times.calls, index), growth(times.bytes, index)].map(Math.round)
     return [{ from, to, elapsed, mpiSeconds, calls: calls ?? 0, bytes: bytes ?? 0 }]
   })
 }

@@ -1,4 +1,4 @@
-import type { ProcessorWaits } from '../metrics/mpi-trace/mpi-run.ts'
+import type { ProcessorWaits, SleepStates } from '../jobs/recorded-job.ts'
 import { type Factor, factor, missingFactor, NEVER_IN_STORAGE, WITHOUT_STORAGE } from './factor.ts'
 
 /**
@@ -37,12 +37,6 @@ export interface ProcessTimes {
   readonly storage: number | null
   /** How often it was seen asleep, and waiting for storage; missing if its state was not read. */
   readonly states?: SleepStates | undefined
-}
-
-/** The numbers of samples in which a process slept, and in which it waited for storage. */
-export interface SleepStates {
-  readonly asleep: number
-  readonly storage: number
 }
 
 /** The time of a process outside of MPI, and of its time in MPI the waiting for a processor. */

@@ -1,20 +1,14 @@
-import { durationText } from '../../lib/duration.ts'
 import { maximum } from '../../lib/statistics.ts'
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageShares, storageTime } from '../findings/devices/storage-rule.ts'
 import { mayPoll } from '../findings/looked-at.ts'
 import { PROCESSOR_TIME_READS, timeByProgram } from '../findings/processor-time.ts'
-import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
+import type { RecordedJob, RecordedProcess } from '../jobs/recorded-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { recordedJobs } from '../metrics/recorded-jobs.ts'
 import { type Factor, missingFactor } from './factor.ts'
-import {
-  mpiFactors,
-  type ProcessTimes,
-  type SleepStates,
-  type SplitTimes,
-  splitTimes,
-} from './mpi-factors.ts'
+import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
 import {
   type PodShares,
   type PodTimes,
@@ -23,7 +17,6 @@ import {
   withoutTimes,
 } from './processor-factors.ts'
 import {
-  MIN_COVERED,
   type ProcessShares,
   RUNNING_READS,
   type RunningTime,
@@ -35,6 +28,8 @@ import {
 export interface Efficiency {
   /** Whether it is about the processes of an MPI job, or about the processors of all pods. */
   readonly basis: 'mpi' | 'processors'
+  /** The metric that recorded the calls of the MPI job; null if the basis are the processors. */
+  readonly metric: string | null
   /** The efficiency, with the factors of which it is the product. */
   readonly root: Factor
   /** The seconds that it is about: since MPI_Init, or those of the rows of the longest pod. */
@@ -103,7 +98,7 @@ export function withoutProgress(efficiency: Efficiency): Efficiency {
 
 function recordedEfficiency(run: RunEvidence): Efficiency {
   const jobs = run
-    .view(mpiJobs)
+    .view(recordedJobs)
     .filter(({ size }) => size > 1)
     .map((job) => ({ job, time: job.processes.reduce((sum, one) => sum + one.elapsed, 0) }))
     .sort((a, b) => b.time - a.time)
@@ -113,24 +108,22 @@ function recordedEfficiency(run: RunEvidence): Efficiency {
     : { ...jobEfficiency(longest.job, run), otherJobs: jobs.length - 1 }
 }
 
-function jobEfficiency(mpiJob: MpiJob, run: RunEvidence): Efficiency {
-  const { job, size, processes } = mpiJob
+function jobEfficiency(recorded: RecordedJob, run: RunEvidence): Efficiency {
+  const { metric, job, size, processes, seen, uncounted } = recorded
   const byName = new Map(
     run.pods.map((pod) => {
       return [pod.pod, { running: sharesOfProcesses(pod), storage: storageShares(pod) }]
     }),
   )
   const times = processes.map((process) => timesOf(process, byName.get(process.pod)))
-  const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
-  const seen = processes.reduce(
-    (most, { open, active }) => Math.max(most, open?.elapsed ?? 0, active),
-    elapsed,
-  )
-  const why = whyUncounted(mpiJob) ?? whyIncomparable(processes, seen)
   return {
     basis: 'mpi',
-    root: why === null ? mpiFactors(times, whyUnknown(times)) : missingFactor('efficiency', why),
-    elapsed,
+    metric,
+    root:
+      uncounted === null
+        ? mpiFactors(times, whyUnknown(times))
+        : missingFactor('efficiency', uncounted),
+    elapsed: times.reduce((most, one) => Math.max(most, one.elapsed), 0),
     seen,
     processes: times.map((one) => ({ ...one, split: splitTimes(one) })),
     pods: [],
@@ -147,8 +140,8 @@ interface KnownShares {
   readonly storage: (pid: number | null) => number | null
 }
 
-function timesOf(process: JobProcess, known: KnownShares | undefined) {
-  const { rank: mpiRank, pid, pod, elapsed, seconds, waits, asleep, fastSeconds } = process
+function timesOf(process: RecordedProcess, known: KnownShares | undefined) {
+  const { rank: mpiRank, pid, pod, elapsed, seconds, waits, asleep, fastSeconds, states } = process
   const shares = known?.running(process) ?? null
   const stored = known?.storage(pid) ?? null
   return {
@@ -161,51 +154,10 @@ function timesOf(process: JobProcess, known: KnownShares | undefined) {
     waits,
     asleep,
     shares,
-    cpu: shares === null ? cpuOf(process) : shares.ran * shares.threads * elapsed,
+    cpu: shares === null ? process.cpu : shares.ran * shares.threads * elapsed,
     storage: stored === null ? null : stored * elapsed,
-    states: statesOf(process),
+    states,
   }
-}
-
-function statesOf({ open }: JobProcess): SleepStates | undefined {
-  return open === null ? undefined : { asleep: open.asleepSamples, storage: open.storageSamples }
-}
-
-/**
- * Returns the CPU time of a process since MPI_Init, as its open calls show it; null if they cover
- * less than half of this time. They count it since the start of the process, so only its growth is
- * known.
- */
-function cpuOf({ open, elapsed }: JobProcess): number | null {
-  if (open === null || open.cpuTime === null || open.first.cpuTime === null) return null
-  const [used, seconds] = [open.cpuTime - open.first.cpuTime, open.elapsed - open.first.elapsed]
-  return seconds > 0 && seconds >= MIN_COVERED * elapsed ? (used / seconds) * elapsed : null
-}
-
-/** Returns why fewer than two processes can be compared; null if several can. */
-function whyUncounted({ conflict, problem, processes }: MpiJob): string | null {
-  return processes.length > 1 ? conflict : problem
-}
-
-/** The states of processes that have recorded all of their time in MPI. */
-const ENDED = ['finalized', 'exited', 'aborted']
-/** The part of the time of a job to which a process that has not ended must be recorded. */
-const MIN_RECORDED = 0.9
-/** The seconds by which the record of a process that calls MPI may lag: it is saved each second. */
-const MAX_LAG = 2
-
-/** Returns why the times of processes cannot be compared; null if they can. */
-function whyIncomparable(processes: readonly JobProcess[], seen: number): string | null {
-  if (processes.some((one) => one.seconds > one.elapsed))
-    return 'several threads were in MPI at once, so that the time in MPI cannot be compared'
-  const stale = processes.find((one) => {
-    const isStale = one.elapsed < MIN_RECORDED * seen && seen - one.elapsed > MAX_LAG
-    return isStale && !ENDED.includes(one.state ?? '')
-  })
-  return stale === undefined
-    ? null
-    : `the calls of MPI rank ${stale.rank} were recorded for only ` +
-        `${durationText(stale.elapsed)} of the ${durationText(seen)} of the job`
 }
 
 /** Returns why the time of waiting for processors is not known; null if it is. */
@@ -230,6 +182,7 @@ function processorEfficiency(run: RunEvidence): Efficiency {
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   return {
     basis: 'processors',
+    metric: null,
     root:
       times.length > 0 ? processorFactors(times, isLimit) : withoutTimes(pods.some(hasProcesses)),
     elapsed,

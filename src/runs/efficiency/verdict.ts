@@ -4,7 +4,7 @@ import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import type { Gap, LookedAt } from '../findings/looked-at.ts'
 import { isStuck, isStuckAtEnd, NO_PROGRESS } from '../findings/no-progress-rule.ts'
-import type { StartingJob } from '../metrics/mpi-trace/stuck-start.ts'
+import type { RecordedStart } from '../jobs/recorded-job.ts'
 import { factText, podsText, podText } from '../rules/sentence.ts'
 import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import {
@@ -30,7 +30,7 @@ export interface RunFacts {
     readonly processes: readonly Pick<ProcessEfficiency, 'pod'>[]
   }
   /** The largest MPI job of which no process has returned from MPI_Init, if there is one. */
-  readonly starting?: Pick<StartingJob, 'size' | 'members'> | undefined
+  readonly starting?: RecordedStart | undefined
   /** The findings, the worst first. */
   readonly findings: readonly RunFinding[]
   /** The names of the metrics that were collected. */

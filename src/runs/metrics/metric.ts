@@ -1,5 +1,6 @@
 import type { RunEvidence } from '../evidence/run-evidence.ts'
 import type { EvidenceMetric, Stores } from '../evidence/stores.ts'
+import type { JobRecorder } from '../jobs/recorded-job.ts'
 import type { ProgramEnd } from '../rules/program-end.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import type { StuckFinder } from '../rules/stuck.ts'
@@ -13,6 +14,8 @@ export interface RunMetric extends EvidenceMetric {
   readonly stuck?: StuckFinder
   /** Returns whether its rows show the end of the program; undefined if they do not say it. */
   readonly end?: (run: RunEvidence) => ProgramEnd | undefined
+  /** How its rows show MPI jobs; missing if it records no calls of MPI. */
+  readonly jobs?: JobRecorder
   /** What only it shows of programs that have mapped a library. */
   readonly shows?: ShownOfLibrary
   /** Whether the summary of its observer has the use of containers. */

@@ -13,8 +13,9 @@ import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../findings/looked-at.ts'
 import { isStuck } from '../findings/no-progress-rule.ts'
-import { largestStart } from '../metrics/mpi-trace/stuck-start.ts'
+import type { RecordedJob } from '../jobs/recorded-job.ts'
 import { readProgramEnds } from '../metrics/program-ends.ts'
+import { findStart, recordedJobs } from '../metrics/recorded-jobs.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct } from './groups.ts'
@@ -48,6 +49,8 @@ export function chooseRun(whole: CollectedRun): ChosenRun {
 export interface AssessedRun extends ChosenRun {
   readonly found: Findings
   readonly efficiency: Efficiency
+  /** The MPI jobs whose calls were recorded. */
+  readonly jobs: readonly RecordedJob[]
   readonly times: RunTimes
   /** Whether the run came to its end. */
   readonly completion: RunCompletion
@@ -86,7 +89,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   const evidence = groupByPod(run.evidence, podOf)
   const found = findFindings(evidence, pods)
   const efficiency = runEfficiency(evidence, isStuck(found.findings))
-  const times = readTimes(run, logs, efficiency.basis === 'mpi' ? efficiency.seen : 0)
+  const times = readTimes(run, logs, efficiency)
   const duration = secondsOf(times)
   const ends = { pods: readPodEnds(whole, podOf), logs }
   const completion = readCompletion({
@@ -101,7 +104,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     duration,
     pods: pods.length,
     efficiency,
-    starting: largestStart(evidence),
+    starting: findStart(evidence),
     findings: found.findings,
     metrics,
     looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },
@@ -115,7 +118,8 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     looked: facts.looked,
     mayWaitNow: mayWaitNow(facts),
   }
-  return { ...chosen, found, efficiency, times, completion, ...said }
+  const jobs = evidence.view(recordedJobs)
+  return { ...chosen, found, efficiency, jobs, times, completion, ...said }
 }
 
 /** Returns the length of a run in seconds; 0 if it has only one timepoint. */
@@ -137,7 +141,7 @@ function metricsIn({ sources }: CollectedRun): readonly string[] {
 function readTimes(
   run: CollectedRun,
   logs: ReadonlyMap<string, LogFacts>,
-  mpiSeconds: number,
+  { metric, seen }: Efficiency,
 ): RunTimes {
   const { sources, processes, devices, sections } = run
   const active = [...devices.values()].filter(isActive)
@@ -145,7 +149,8 @@ function readTimes(
   const tracks = [...processes.values(), ...active, ...described]
   const offsets = computeOffsets(new Map([...sources].map(([name, { start }]) => [name, start])))
   const ends = tracks.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))
-  const time = measureTime(run, logs, offsets, mpiSeconds)
+  const job = metric === null ? null : { seconds: seen, metric }
+  const time = measureTime(run, logs, offsets, job)
   return { active, tracks, offsets, duration: maximum(ends) ?? 0, time }
 }
 

@@ -4,12 +4,11 @@ import { unknownText } from '../efficiency/factor-lines.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import type { RunSpan, VerdictKind } from '../efficiency/verdict.ts'
-import { storeOf } from '../evidence/stores.ts'
 import type { Findings, RunFinding } from '../findings/evaluate.ts'
 import type { LookedAt } from '../findings/looked-at.ts'
+import type { RecordedJob } from '../jobs/recorded-job.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
-import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import type { PagePart } from '../metrics/page-part.ts'
 import { type AssessedRun, assessRun, secondsOf } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
@@ -86,6 +85,8 @@ export interface ReportModel {
   readonly pods: readonly string[]
   readonly found: Findings
   readonly efficiency: Efficiency
+  /** The MPI jobs whose calls were recorded. */
+  readonly jobs: readonly RecordedJob[]
   /** The programs of the pods, in the order of the rows of the page. */
   readonly groups: readonly Group[]
   /** What the verdict says, as a word. */
@@ -112,15 +113,16 @@ export function reportModel(
   span: RunSpan = 'whole',
 ): ReportModel {
   const assessed = assessRun(collected, span)
-  const { run, podOf, pods, logs, whole, found, efficiency, times } = assessed
+  const { run, podOf, pods, logs, whole, found, efficiency, jobs, times } = assessed
   // The totals are chosen one by one, from the summaries and samples of all observers.
   const groups = groupTracks(whole, podOf, logs)
   const { groups: kept, ...table } = programTable(run, groups)
   const { shown, plottedPods, ...parts } = plotRun(assessed, unit, groups)
-  const { stores } = run.evidence
   const profiles = profilesData(run.evidence.profiles, podOf)
-  const mpi = mpiData(storeOf(stores, MPI_STORE), podOf)
-  const reports = METRICS.flatMap(({ report }: RunMetric) => report?.(stores, podOf) ?? [])
+  const mpi = mpiData(jobs)
+  const reports = METRICS.flatMap(
+    ({ report }: RunMetric) => report?.(run.evidence.stores, podOf) ?? [],
+  )
   const page: PageData = {
     pods: distinct([...plottedPods, ...groups.map(({ pod }) => pod)]),
     programs: distinct(table.rows.map(({ program }) => program)),
@@ -146,7 +148,7 @@ export function reportModel(
   }
   const documents = Object.assign({}, ...reports.map(({ document }) => document))
   const { kind, looked } = assessed
-  return { run, podOf, pods, found, efficiency, kind, looked, groups: kept, page, documents }
+  return { run, podOf, pods, found, efficiency, jobs, kind, looked, groups: kept, page, documents }
 }
 
 /** Returns what to do first about a run; null if nothing needs to be done. */

@@ -1,4 +1,5 @@
 import { ofLogs } from '../../evidence/stores.ts'
+import type { ProcessorWaits, RecordedCall } from '../../jobs/recorded-job.ts'
 import type { Cell, Sample } from '../../log/columns.ts'
 import { countIn, numberIn, secondsSince1970, textIn } from '../../log/typed-cells.ts'
 import { addOpenCall, addProgress, type ObservedCalls } from './open-calls.ts'
@@ -63,22 +64,11 @@ export interface MpiProcess extends ObservedCalls {
   readonly blocks: Map<string, CallBlock[]>
 }
 
-/** The time since MPI_Init in which threads could run and waited for a processor. */
-export interface ProcessorWaits {
-  readonly outside: number
-  readonly inMpi: number
-}
-
 /** Calls of one function in one communicator with one peer. */
-export interface MpiCall {
-  readonly call: string
+export interface MpiCall extends RecordedCall {
   readonly communicator: string
   /** The rank in MPI_COMM_WORLD of the peer or root; null if there is none, or several. */
   readonly peer: number | null
-  readonly calls: number
-  readonly seconds: number
-  readonly bytes: number
-  readonly longestMs: number
 }
 
 /** A communicator of a process, with its calls that wait for all members. */

@@ -1,5 +1,6 @@
-import { MPI_TRACE } from '../../metrics/mpi-trace/metric.ts'
+import type { JobTimes } from '../../jobs/recorded-job.ts'
 import { PRESSURE } from '../../metrics/pressure/metric.ts'
+import { JOB_TIMES } from '../../metrics/recorded-jobs.ts'
 import { VITALS } from '../../metrics/vitals/metric.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { SectionRun } from '../section.ts'
@@ -36,7 +37,7 @@ export interface DelaySteps {
 /**
  * The steps of a process of MPI: the part of the time in which it was in MPI, and the parts in
  * which it waited for a processor, or slept outside of MPI; no steps of waiting and sleeping if
- * mpi-trace did not count it.
+ * that was not counted.
  */
 export interface MpiSteps {
   readonly pid: number | null
@@ -62,7 +63,7 @@ export function stepsByPod(run: CollectedRun, places: LogPlaces): Map<string, Po
   const counted = COUNTERS.map((metric) => countedProcesses(run, metric, places))
   const sampled = sampledProcesses(run, places)
   const [stalls, delays] = [stallSteps(run, places), delaySteps(run, places)]
-  const mpi = mpiSteps(run, places)
+  const mpi = new Map(JOB_TIMES.flatMap((times) => [...mpiSteps(run, times, places)]))
   const pods = new Set([...counted, sampled].flatMap((all) => [...all.keys()]))
   for (const pod of mpi.keys()) pods.add(pod)
   return new Map(
@@ -151,19 +152,19 @@ function delaySteps(run: CollectedRun, places: LogPlaces): ReadonlyMap<string, D
   return byPod(tracks, places, (track) => ({ pid: track.pid, waited: () => delays(track) }))
 }
 
-function mpiSteps(run: CollectedRun, places: LogPlaces) {
-  const section = findSection(run, MPI_TRACE.name, 'rank')
+function mpiSteps(run: CollectedRun, times: JobTimes, places: LogPlaces) {
+  const section = findSection(run, times.metric, times.section)
   if (section === undefined) return new Map<string, MpiSteps[]>()
-  const elapsed = columnIn(section, 'elapsed')
+  const elapsed = columnIn(section, times.elapsed)
   const part = (name: string): MpiColumns => ({ elapsed, part: columnIn(section, name) })
   return byPod(section.tracks.values(), places, (track): MpiSteps => {
     const at = places.offsetOf(track.source)
     return {
       pid: track.pid,
-      inMpi: () => partsOfLife(track, part('mpi_seconds'), at),
-      waitedOutside: () => partsOfLife(track, part('wait_outside'), at),
-      waitedInMpi: () => partsOfLife(track, part('wait_in_mpi'), at),
-      asleepOutside: () => partsOfLife(track, part('asleep_outside'), at),
+      inMpi: () => partsOfLife(track, part(times.inMpi), at),
+      waitedOutside: () => partsOfLife(track, part(times.waitedOutside), at),
+      waitedInMpi: () => partsOfLife(track, part(times.waitedInMpi), at),
+      asleepOutside: () => partsOfLife(track, part(times.asleepOutside), at),
     }
   })
 }

@@ -1,7 +1,5 @@
 import { rounded, withoutNoise } from '../../../lib/round.ts'
-import { storeOf } from '../../evidence/stores.ts'
-import { type JobProcess, joinJobs } from '../../metrics/mpi-trace/mpi-job.ts'
-import { MPI_STORE } from '../../metrics/mpi-trace/store.ts'
+import type { RecordedProcess } from '../../jobs/recorded-job.ts'
 import type { ReportModel } from '../data.ts'
 import { markedKeys } from '../document/parts-document.ts'
 import { type Group, type SummaryColumn, summaryColumns } from '../summary.ts'
@@ -36,6 +34,7 @@ const MAX_MPI_PROCESSES = 20_000
 export function podsDocument({
   run,
   groups,
+  jobs,
   pods,
   podOf,
   page,
@@ -44,9 +43,7 @@ export function podsDocument({
   const places = new Map([...run.sources].map(([log, { place }]) => [podOf(log), place]))
   const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))
   const programs = Map.groupBy(rows, ({ group }) => group.pod)
-  const processes = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf).flatMap(
-    (job) => job.processes,
-  )
+  const processes = jobs.flatMap((job) => job.processes)
   const kept = new Set(processes.slice(0, MAX_MPI_PROCESSES))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
   return pods.map((label) => {
@@ -107,7 +104,7 @@ function sourcesOf(totals: ProgramTotals | undefined) {
 }
 
 /** Returns a process of MPI. All of its numbers come from one log. */
-function mpiRankOf(process: JobProcess) {
+function mpiRankOf(process: RecordedProcess) {
   const { rank, job, program, pid, state, elapsed, seconds, calls, bytes, source } = process
   return {
     mpi_rank: rank,

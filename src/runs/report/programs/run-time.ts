@@ -1,5 +1,4 @@
 import { thingOf } from '../../../core/rules/quantity.ts'
-import { MPI_METRIC } from '../../metrics/mpi-trace/mpi-run.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
 import type { LogFacts } from './log-facts.ts'
@@ -23,13 +22,13 @@ export interface RunTime {
  * The resolution is that of the metric with the shortest interval whose rows last until then.
  *
  * @param offsets the seconds from the start of the run to the first timepoint of each log
- * @param mpiSeconds the time of the MPI job since MPI_Init; 0 if there is none
+ * @param job the time of the MPI job since MPI_Init; null if there is none
  */
 export function measureTime(
   run: CollectedRun,
   logs: ReadonlyMap<string, LogFacts>,
   offsets: ReadonlyMap<string, number>,
-  mpiSeconds: number,
+  job: Pick<RunTime, 'seconds' | 'metric'> | null,
 ): RunTime | null {
   // An observer with the option `completions` stops before the processes end.
   const isTimed = ({ source }: Track) => logs.get(source)?.isEarly !== true
@@ -39,7 +38,7 @@ export function measureTime(
     const spans = [...byMetric].flatMap(([metric, own]) => spanOf(own, offsets, metric) ?? [])
     const time = joinSpans(spans)
     if (time === null) continue
-    if (mpiSeconds > time.seconds) return { seconds: mpiSeconds, resolution: 0, metric: MPI_METRIC }
+    if (job !== null && job.seconds > time.seconds) return { ...job, resolution: 0 }
     return containerTime(run, logs, time) ?? time
   }
   return null

@@ -1,7 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import { marksIn, maximum, median } from '../../../lib/statistics.ts'
-import { type JobProcess, joinJobs, type MpiJob } from '../../metrics/mpi-trace/mpi-job.ts'
-import type { MpiRun } from '../../metrics/mpi-trace/mpi-run.ts'
+import type { RecordedJob, RecordedProcess } from '../../jobs/recorded-job.ts'
 import type { Titled } from '../plots.ts'
 import type { SummaryRow } from '../summary.ts'
 
@@ -61,8 +60,8 @@ const MAX_COLUMNS = 8
 const FLOOR = 0.01
 
 /** Builds the times of the page; undefined if no calls of MPI were recorded. */
-export function mpiData(run: MpiRun, podOf: (source: string) => string): MpiData | undefined {
-  const all = joinJobs(run, podOf)
+export function mpiData(jobs: readonly RecordedJob[]): MpiData | undefined {
+  const all = jobs
     .map((job) => ({ job, seconds: sum(job.processes, ({ seconds }) => seconds) }))
     .sort((a, b) => b.seconds - a.seconds)
   if (all.length === 0) return undefined
@@ -75,7 +74,7 @@ export function mpiData(run: MpiRun, podOf: (source: string) => string): MpiData
 }
 
 /** @param most the number of processes that the page has room for */
-function jobData({ job, size, problem, processes }: MpiJob, most: number): MpiJobData {
+function jobData({ job, size, problem, processes }: RecordedJob, most: number): MpiJobData {
   const calls = callsIn(processes)
   const named = calls.slice(0, MAX_COLUMNS).map(({ call }) => call)
   const kept = processes.length <= most ? processes : extremes(processes, most)
@@ -124,7 +123,7 @@ function callColumn(call: string): Titled {
   return { key: call, title: call, unit: 's', meaning: `time in ${call}` }
 }
 
-function rowOf(process: JobProcess, named: readonly string[]) {
+function rowOf(process: RecordedProcess, named: readonly string[]) {
   const { pod, program, rank, elapsed, seconds, calls, bytes } = process
   const known = secondsByCall(process)
   const times = named.map((name) => known.get(name) ?? 0)
@@ -139,14 +138,14 @@ function rowOf(process: JobProcess, named: readonly string[]) {
 }
 
 /** Returns the seconds of a process in each function. */
-function secondsByCall({ rows }: JobProcess): Map<string, number> {
+function secondsByCall({ rows }: RecordedProcess): Map<string, number> {
   const known = new Map<string, number>()
   for (const { call, seconds } of rows) known.set(call, (known.get(call) ?? 0) + seconds)
   return known
 }
 
 /** Keeps the processes with the most and with the least time in MPI, in their order. */
-function extremes(processes: readonly JobProcess[], most: number): readonly JobProcess[] {
+function extremes(processes: readonly RecordedProcess[], most: number): readonly RecordedProcess[] {
   const sorted = [...processes].sort((a, b) => a.seconds - b.seconds)
   const half = most >> 1
   const kept = new Set([...sorted.slice(0, half), ...sorted.slice(sorted.length - (most - half))])
@@ -163,7 +162,7 @@ interface CallTotal {
 }
 
 /** Returns the functions of all processes, those with the most time first. */
-function callsIn(processes: readonly JobProcess[]): readonly CallTotal[] {
+function callsIn(processes: readonly RecordedProcess[]): readonly CallTotal[] {
   const all = new Map<string, CallTotal>()
   for (const row of processes.flatMap(({ rows }) => rows)) {
     const { call } = row
@@ -186,7 +185,7 @@ function callsIn(processes: readonly JobProcess[]): readonly CallTotal[] {
  */
 function compareCalls(
   shown: readonly CallTotal[],
-  processes: readonly JobProcess[],
+  processes: readonly RecordedProcess[],
 ): readonly MpiCallData[] {
   const elapsed = sum(processes, (process) => process.elapsed)
   const times = new Map(shown.map(({ call }) => [call, new Array(processes.length).fill(0)]))

@@ -23,7 +23,8 @@ function timeOf(
     run.processes.set(metric, track)
   }
   const logs = readLogFacts(run, () => '0')
-  return measureTime(run, logs, new Map(), mpiSeconds)
+  const job = mpiSeconds === 0 ? null : { seconds: mpiSeconds, metric: 'mpi-trace' }
+  return measureTime(run, logs, new Map(), job)
 }
 
 const EACH_SECOND = Array.from({ length: 95 }, (_, second) => second)

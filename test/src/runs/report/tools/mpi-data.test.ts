@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { storeOf } from '../../../../../src/runs/evidence/stores.ts'
+import { groupByPod } from '../../../../../src/runs/evidence/run-evidence.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
-import { MPI_STORE } from '../../../../../src/runs/metrics/mpi-trace/store.ts'
+import { recordedJobs } from '../../../../../src/runs/metrics/recorded-jobs.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { type MpiJobData, mpiData } from '../../../../../src/runs/report/tools/mpi-data.ts'
@@ -145,8 +145,9 @@ t.test('the time grows with the processes, even if each calls functions of its o
         calls: [[`MPI_X${rank}`, 'world', 'none', 1] as const],
       })),
     )
+    const evidence = groupByPod(run.evidence, () => '0')
     const began = process.cpuUsage()
-    mpiData(storeOf(run.evidence.stores, MPI_STORE), () => '0')
+    mpiData(recordedJobs(evidence))
     const { user, system } = process.cpuUsage(began)
     return user + system
   }
