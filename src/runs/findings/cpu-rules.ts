@@ -20,6 +20,7 @@ import {
 import type { ContainerUse } from '../log/container-use.ts'
 import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { processorTimes } from '../metrics/processor-time.ts'
 import { perPod } from '../rules/per-pod.ts'
 import {
   type Affected,
@@ -32,7 +33,6 @@ import {
 import { factIn, factText, thingsOf, WAITED_FACTS, waitedText } from '../rules/sentence.ts'
 import { joinLosses, MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 import { ALLOWED, RUNNING_COUNTERS } from './placed-process.ts'
-import { processorTimes } from './processor-time.ts'
 import { OTHERS, POD_ITSELF, processorUse, THREADS } from './processor-users.ts'
 
 const CONTAINER = {

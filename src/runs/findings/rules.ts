@@ -3,8 +3,6 @@ import { METRICS } from '../metrics/index.ts'
 import { LIBRARY_READS } from '../metrics/pressure/libraries.ts'
 import type { ExplainedRules, FindingRule } from '../rules/rule.ts'
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
-import { GPU_LIMITED, GPU_MEMORY_FULL } from './devices/gpu-rules.ts'
-import { NETWORK_BOUND, RETRANSMISSIONS } from './devices/network-rules.ts'
 import { WAITING_FOR_STORAGE } from './devices/storage-rule.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
 import { MEMORY_GROWING } from './memory-growth-rule.ts'
@@ -13,12 +11,18 @@ import { NO_PROGRESS } from './no-progress-rule.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
 import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
 
-/** The rules of the metrics; those of later metrics first. */
+/** The rules of metrics that are checked before those that compare pods, of later metrics first. */
+const METRIC_CAUSES = METRICS.toReversed().flatMap((metric): readonly MetricCause[] =>
+  'causes' in metric ? metric.causes : [],
+)
+/** The other rules of the metrics; those of later metrics first. */
 const METRIC_RULES = METRICS.toReversed().flatMap((metric): readonly MetricRule[] =>
   'rules' in metric ? metric.rules : [],
 )
 
-type MetricRule = Extract<(typeof METRICS)[number], { readonly rules: unknown }>['rules'][number]
+type Metric = (typeof METRICS)[number]
+type MetricCause = Extract<Metric, { readonly causes: unknown }>['causes'][number]
+type MetricRule = Extract<Metric, { readonly rules: unknown }>['rules'][number]
 
 /**
  * The rules in the order in which they are checked. A finding can only be explained by findings of
@@ -32,14 +36,11 @@ export const RULES = [
   SWAPPING,
   MEMORY_GROWING,
   CLOSE_TO_LIMIT,
-  GPU_MEMORY_FULL,
   THROTTLED,
-  GPU_LIMITED,
   PINNED,
   WAITING_FOR_CPU,
   WAITING_FOR_STORAGE,
-  RETRANSMISSIONS,
-  NETWORK_BOUND,
+  ...METRIC_CAUSES,
   REMOTE_MEMORY,
   MORE_WORK,
   ...METRIC_RULES,

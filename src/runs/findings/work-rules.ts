@@ -1,5 +1,12 @@
 import { median, spreadOf } from '../../lib/statistics.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import {
+  PROCESSOR_TIME_NEEDS,
+  PROCESSOR_TIME_PLOTS,
+  PROCESSOR_TIME_READS,
+  processorTimes,
+  timeByProgram,
+} from '../metrics/processor-time.ts'
 import { longestWaits, type WaitingLine } from '../rules/longest-wait.ts'
 import {
   type Affected,
@@ -11,13 +18,6 @@ import {
 } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
-import {
-  PROCESSOR_TIME_NEEDS,
-  PROCESSOR_TIME_PLOTS,
-  PROCESSOR_TIME_READS,
-  processorTimes,
-  timeByProgram,
-} from './processor-time.ts'
 
 /** The fewest pods that are compared: of two pods, neither can be called the unusual one. */
 const MIN_PODS = 3

@@ -8,7 +8,12 @@ import type { MetricReport } from './page-part.ts'
 
 /** Everything that is known of a metric besides the description of its rows in the catalog. */
 export interface RunMetric extends EvidenceMetric {
-  /** The rules for findings from its rows, in the order in which they are checked. */
+  /**
+   * The rules for findings that may explain those of rules that compare pods, which are checked
+   * after them.
+   */
+  readonly causes?: readonly FindingRule[]
+  /** The other rules for findings from its rows, in the order in which they are checked. */
   readonly rules?: readonly FindingRule[]
   /** How its rows show that processes make no progress. */
   readonly stuck?: StuckFinder

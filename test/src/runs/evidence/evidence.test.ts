@@ -1,7 +1,7 @@
 import t from 'tap'
 import { groupByPod } from '../../../../src/runs/evidence/run-evidence.ts'
-import { timeByProgram } from '../../../../src/runs/findings/processor-time.ts'
 import type { Sample } from '../../../../src/runs/log/columns.ts'
+import { timeByProgram } from '../../../../src/runs/metrics/processor-time.ts'
 import { busy, CASES, PODS } from '../findings/cases.ts'
 import { evidenceOf, findIn, inShort, LENGTH, podOf, podRows } from '../findings/rows.ts'
 

@@ -1,10 +1,10 @@
 import { need, plot } from '../../evidence/evidence.ts'
 import { lastOf } from '../../evidence/run-evidence.ts'
-import { DEVICE, type Device, MIN_SAMPLES, nameOf } from '../../metrics/gpu/idle-rule.ts'
 import { perPod } from '../../rules/per-pod.ts'
 import { defineRule, type FactUnits, listFacts, type PodFinding } from '../../rules/rule.ts'
 import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { percentOf } from '../../rules/time-lost.ts'
+import { DEVICE, type Device, MIN_SAMPLES, nameOf } from './idle-rule.ts'
 
 const FULL_FACTS = {
   'part of the memory': 'percent',

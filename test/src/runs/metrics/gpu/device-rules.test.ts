@@ -1,7 +1,7 @@
 import t from 'tap'
-import { findWith } from '../cases.ts'
-import { checkOptional } from '../optional-rule.ts'
-import { findIn, podRows, type Sections } from '../rows.ts'
+import { findWith } from '../../findings/cases.ts'
+import { checkOptional } from '../../findings/optional-rule.ts'
+import { findIn, podRows, type Sections } from '../../findings/rows.ts'
 
 // The rows are built: no GPU was at hand.
 

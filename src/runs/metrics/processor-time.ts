@@ -8,8 +8,8 @@ import {
   type Thing,
 } from '../evidence/evidence.ts'
 import { growthOf, type PodEvidence } from '../evidence/run-evidence.ts'
-import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { PERF_SYSSTAT } from './perf-sysstat/metric.ts'
+import { PRESSURE } from './pressure/metric.ts'
 
 const PROCESS = {
   metric: PRESSURE.name,

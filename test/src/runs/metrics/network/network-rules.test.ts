@@ -1,6 +1,6 @@
 import t from 'tap'
-import { busy, CASES, findWith } from '../cases.ts'
-import { findIn, inShort, LENGTH, podRows, type Sections } from '../rows.ts'
+import { busy, CASES, findWith } from '../../findings/cases.ts'
+import { findIn, inShort, LENGTH, podRows, type Sections } from '../../findings/rows.ts'
 
 t.test('time with data in the send queue counts only as far as nothing computed', async (t) => {
   const rows = (computing: number) =>

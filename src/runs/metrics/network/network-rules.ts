@@ -13,7 +13,6 @@ import {
   podsByName,
   type RunEvidence,
 } from '../../evidence/run-evidence.ts'
-import { NETWORK } from '../../metrics/network/metric.ts'
 import { perPod } from '../../rules/per-pod.ts'
 import {
   defineRule,
@@ -31,13 +30,16 @@ import {
   processorTimes,
 } from '../processor-time.ts'
 
+/** The metric whose rows describe interfaces, connections and ports. */
+export const NETWORK_METRIC = 'network'
+
 const TCP = {
-  metric: NETWORK.name,
+  metric: NETWORK_METRIC,
   section: 'tcp',
   columns: ['out_segments', 'retransmitted', 'timeouts', 'scope'],
 } as const satisfies SectionColumns
 const SOCKET = {
-  metric: NETWORK.name,
+  metric: NETWORK_METRIC,
   section: 'socket',
   columns: ['send_queue', 'bytes_sent', 'rtt'],
 } as const satisfies SectionColumns
