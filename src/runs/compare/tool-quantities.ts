@@ -1,5 +1,4 @@
 import type { RecordedJob, RecordedProcess } from '../jobs/recorded-job.ts'
-import { CPU_PROFILE } from '../metrics/cpu-profile/metric.ts'
 import { type FunctionByPod, profileByPod } from '../profiles/profile-by-pod.ts'
 import type { ProfileRun } from '../profiles/profile-run.ts'
 import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'
@@ -92,22 +91,16 @@ export function measureFunctions(
 ): readonly QuantityFacts[] | null {
   const byPods = [...profiles.values()]
     .filter(({ kind }) => kind === 'processor')
-    .map((profile) => profileByPod(profile, podOf))
+    .map((profile) => ({ ...profileByPod(profile, podOf), metrics: [profile.metric] }))
   if (!byPods.some(({ functions }) => functions.length > 0)) return null
-  return byPods.flatMap(({ program, pods, functions }) => {
+  return byPods.flatMap(({ program, metrics, pods, functions }) => {
     const all = functions.map((one) => ({ ...one, seconds: selfSeconds(one) }))
     const kept = all.sort((a, b) => b.seconds - a.seconds).slice(0, MAX_FUNCTIONS)
     return kept.map(({ name, library, times, seconds }) => {
       const byPart = [...times].map(([index, { self }]) => [pods[index] ?? '', self] as const)
       const quantity = library === null ? name : `${name} (${library})`
       const of = `function of ${program}`
-      const about = {
-        quantity,
-        of,
-        title: quantity,
-        unit: 's',
-        metrics: [CPU_PROFILE.name],
-      } as const
+      const about = { quantity, of, title: quantity, unit: 's', metrics } as const
       return knownQuantity(about, seconds, Object.fromEntries(byPart))
     })
   })

@@ -4,9 +4,9 @@ import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/r
 import { STORAGE_READS, storageShares, storageTime } from '../findings/devices/storage-rule.ts'
 import { mayPoll } from '../findings/looked-at.ts'
 import type { RecordedJob, RecordedProcess } from '../jobs/recorded-job.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { PROCESSOR_TIME_READS, timeByProgram } from '../metrics/processor-time.ts'
 import { recordedJobs } from '../metrics/recorded-jobs.ts'
+import { CONTAINERS } from '../metrics/usual-sections.ts'
 import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
 import {
@@ -67,8 +67,7 @@ export interface PodEfficiency extends PodTimes {
 }
 
 const CONTAINER = {
-  metric: PRESSURE.name,
-  section: 'container',
+  ...CONTAINERS,
   columns: ['cpu_limit'],
 } as const satisfies SectionColumns
 

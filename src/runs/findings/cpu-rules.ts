@@ -18,9 +18,8 @@ import {
   unreadColumns,
 } from '../evidence/run-evidence.ts'
 import type { ContainerUse } from '../log/container-use.ts'
-import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { processorTimes } from '../metrics/processor-time.ts'
+import { CONTAINERS, PROCESS_SAMPLES } from '../metrics/usual-sections.ts'
 import { perPod } from '../rules/per-pod.ts'
 import {
   type Affected,
@@ -36,14 +35,12 @@ import { ALLOWED, RUNNING_COUNTERS } from './placed-process.ts'
 import { OTHERS, POD_ITSELF, processorUse, THREADS } from './processor-users.ts'
 
 const CONTAINER = {
-  metric: PRESSURE.name,
-  section: 'container',
+  ...CONTAINERS,
   columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage', 'cpu_limit'],
 } as const satisfies SectionColumns
 /** The samples of running and of waiting for a processor, of each process. */
 export const RUNNING_SAMPLES = {
-  metric: PERF_SYSSTAT.name,
-  section: 'process',
+  ...PROCESS_SAMPLES,
   columns: ['percent_wait', 'percent_cpu'],
 } as const satisfies SectionColumns
 

@@ -11,7 +11,7 @@ import {
   unreadColumns,
 } from '../evidence/run-evidence.ts'
 import { findMetric } from '../metrics/index.ts'
-import { librariesByPod } from '../metrics/pressure/libraries.ts'
+import { librariesByPod } from '../metrics/libraries.ts'
 import { compareLoss } from '../rules/per-pod.ts'
 import type { Affected, FindingRule, FoundPods, Severity, Threshold } from '../rules/rule.ts'
 import { factText, podsText, podText, thingsOf } from '../rules/sentence.ts'

@@ -1,6 +1,6 @@
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
 import { lastOf, nameOf } from '../evidence/run-evidence.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { CONTAINERS } from '../metrics/usual-sections.ts'
 import { perPod } from '../rules/per-pod.ts'
 import { defineRule, type FactUnits, listFacts, type PodFinding } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
@@ -8,8 +8,7 @@ import { percentOf } from '../rules/time-lost.ts'
 import { findSteadyGrowth } from './steady-growth.ts'
 
 const CONTAINER = {
-  metric: PRESSURE.name,
-  section: 'container',
+  ...CONTAINERS,
   columns: ['memory_anon', 'memory_limit', 'unlimited'],
   series: ['memory_anon'],
 } as const satisfies SectionColumns

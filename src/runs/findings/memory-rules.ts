@@ -7,7 +7,7 @@ import {
   type RunEvidence,
   sumOf,
 } from '../evidence/run-evidence.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { CONTAINERS, PLACEMENTS, PROCESS_COUNTERS } from '../metrics/usual-sections.ts'
 import { perPod } from '../rules/per-pod.ts'
 import {
   defineRule,
@@ -22,8 +22,7 @@ import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
 import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
 
 const CONTAINER = {
-  metric: PRESSURE.name,
-  section: 'container',
+  ...CONTAINERS,
   columns: [
     'oom_kill',
     'oom',
@@ -38,13 +37,11 @@ const CONTAINER = {
   ],
 } as const satisfies SectionColumns
 const PROCESS = {
-  metric: PRESSURE.name,
-  section: 'process',
+  ...PROCESS_COUNTERS,
   columns: ['majflt'],
 } as const satisfies SectionColumns
 const PLACEMENT = {
-  metric: PRESSURE.name,
-  section: 'placement',
+  ...PLACEMENTS,
   columns: ['swap_pss', 'pss'],
 } as const satisfies SectionColumns
 

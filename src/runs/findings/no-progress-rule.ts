@@ -1,7 +1,7 @@
 import type { SectionColumns } from '../evidence/evidence.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import { METRICS } from '../metrics/index.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { CONTAINERS } from '../metrics/usual-sections.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits } from '../rules/rule.ts'
 import { lastEnds, type StuckFinder } from '../rules/stuck.ts'
 
@@ -61,8 +61,7 @@ function findStuck(run: RunEvidence): readonly Affected[] {
 
 /** The containers whose processes were observed. */
 const CONTAINER = {
-  metric: PRESSURE.name,
-  section: 'container',
+  ...CONTAINERS,
   columns: ['cpu_usage'],
 } as const satisfies SectionColumns
 

@@ -1,17 +1,15 @@
 import type { SectionColumns, Thing, ThingOf } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence } from '../evidence/run-evidence.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { PLACEMENTS, PROCESS_COUNTERS } from '../metrics/usual-sections.ts'
 
 /** The counters of running and of waiting for a processor, of each process. */
 export const RUNNING_COUNTERS = {
-  metric: PRESSURE.name,
-  section: 'process',
+  ...PROCESS_COUNTERS,
   columns: ['run_delay', 'cpu_time'],
 } as const satisfies SectionColumns
 /** The processors on which each process may run. */
 export const ALLOWED = {
-  metric: PRESSURE.name,
-  section: 'placement',
+  ...PLACEMENTS,
   columns: ['cpus_allowed', 'cpus_allowed_count'],
 } as const satisfies SectionColumns
 

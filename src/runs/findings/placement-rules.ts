@@ -1,6 +1,6 @@
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
 import { growthOf, lastOf, nameOf, type RunEvidence } from '../evidence/run-evidence.ts'
-import { PRESSURE } from '../metrics/pressure/metric.ts'
+import { PLACEMENTS } from '../metrics/usual-sections.ts'
 import { perPod } from '../rules/per-pod.ts'
 import {
   type Affected,
@@ -15,8 +15,7 @@ import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 import { ALLOWED, type Placed, placedIn, RUNNING_COUNTERS, timesOf } from './placed-process.ts'
 
 const PLACEMENT = {
-  metric: PRESSURE.name,
-  section: 'placement',
+  ...PLACEMENTS,
   columns: ['numa', 'numa_remote'],
 } as const satisfies SectionColumns
 

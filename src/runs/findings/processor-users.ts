@@ -1,13 +1,12 @@
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { growthOf, type PodEvidence } from '../evidence/run-evidence.ts'
-import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
+import { PROCESS_SAMPLES } from '../metrics/usual-sections.ts'
 import { percentOf } from '../rules/time-lost.ts'
 import { overlap, type Placed, placedIn } from './placed-process.ts'
 
 /** How many threads each process had. */
 export const THREADS = {
-  metric: PERF_SYSSTAT.name,
-  section: 'process',
+  ...PROCESS_SAMPLES,
   columns: ['threads'],
 } as const satisfies SectionColumns
 

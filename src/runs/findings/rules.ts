@@ -1,6 +1,6 @@
 import type { PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
 import { METRICS } from '../metrics/index.ts'
-import { LIBRARY_READS } from '../metrics/pressure/libraries.ts'
+import { LIBRARY_READS } from '../metrics/libraries.ts'
 import type { ExplainedRules, FindingRule } from '../rules/rule.ts'
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import { WAITING_FOR_STORAGE } from './devices/storage-rule.ts'

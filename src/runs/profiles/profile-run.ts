@@ -25,6 +25,8 @@ export interface ProgramProfile {
   readonly program: string
   /** The name of the program alone. */
   readonly executable: string
+  /** The metric that made the profile. */
+  readonly metric: string
   readonly kind: ProfileKind
   /** The stacks of all logs. */
   readonly tree: FrameTree
@@ -109,12 +111,12 @@ interface Place {
 
 function profileOf(
   run: ProfileRun,
-  { program, source, pid }: Sample,
+  { program, source, metric, pid }: Sample,
   kind: ProfileKind = 'processor',
 ): Place {
   const executable = typeof program === 'string' ? program : '?'
   const name = nameOf(executable, kind)
-  const whole = run.get(name) ?? newProgram(executable, kind)
+  const whole = run.get(name) ?? newProgram(executable, kind, metric ?? '')
   run.set(name, whole)
   const log = source ?? ''
   const profile = whole.logs.get(log) ?? { stacks: [], functions: [], incomplete: [] }
@@ -127,10 +129,11 @@ export function nameOf(executable: string, kind: ProfileKind): string {
   return `${executable}${KIND_WORDS[kind]}`
 }
 
-function newProgram(executable: string, kind: ProfileKind): ProgramProfile {
+function newProgram(executable: string, kind: ProfileKind, metric: string): ProgramProfile {
   return {
     program: nameOf(executable, kind),
     executable,
+    metric,
     kind,
     tree: newFrameTree(),
     functions: [],

@@ -14,8 +14,7 @@ import {
   START,
   secondsSeen,
 } from '../../evidence/run-evidence.ts'
-import { PERF_SYSSTAT } from '../../metrics/perf-sysstat/metric.ts'
-import { PRESSURE } from '../../metrics/pressure/metric.ts'
+import { CONTAINERS, PROCESS_SAMPLES } from '../../metrics/usual-sections.ts'
 import { perPod } from '../../rules/per-pod.ts'
 import {
   defineRule,
@@ -29,13 +28,11 @@ import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 import { longestStalled, podDelay, type StorageTime, stalledAtOnce } from './pod-storage.ts'
 
 const CONTAINER = {
-  metric: PRESSURE.name,
-  section: 'container',
+  ...CONTAINERS,
   columns: ['io_full', 'io_some'],
 } as const satisfies SectionColumns
 const PERF = {
-  metric: PERF_SYSSTAT.name,
-  section: 'process',
+  ...PROCESS_SAMPLES,
   columns: ['iodelay', 'kb_rd_s', 'kb_wr_s'],
 } as const satisfies SectionColumns
 

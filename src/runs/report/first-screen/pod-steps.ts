@@ -1,7 +1,6 @@
 import type { JobTimes } from '../../jobs/recorded-job.ts'
-import { PRESSURE } from '../../metrics/pressure/metric.ts'
 import { JOB_TIMES } from '../../metrics/recorded-jobs.ts'
-import { VITALS } from '../../metrics/vitals/metric.ts'
+import { COUNTING_METRICS } from '../../metrics/usual-sections.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { SectionRun } from '../section.ts'
 import type { Track } from '../track.ts'
@@ -53,14 +52,12 @@ export interface LogPlaces {
   readonly podOf: (source: string) => string
 }
 
-/** The sections with counters of running and of waiting; the first that a pod has is used. */
-const COUNTERS = [PRESSURE.name, VITALS.name]
 /** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
 const TICKS = 100
 
 /** Returns the steps of all pods that were sampled. */
 export function stepsByPod(run: CollectedRun, places: LogPlaces): Map<string, PodSteps> {
-  const counted = COUNTERS.map((metric) => countedProcesses(run, metric, places))
+  const counted = COUNTING_METRICS.map((metric) => countedProcesses(run, metric, places))
   const sampled = sampledProcesses(run, places)
   const [stalls, delays] = [stallSteps(run, places), delaySteps(run, places)]
   const mpi = new Map(JOB_TIMES.flatMap((times) => [...mpiSteps(run, times, places)]))
@@ -132,7 +129,7 @@ function* divided(steps: Iterable<RateStep>, by: number): Generator<RateStep> {
 
 /** Returns the stalls of the containers of each pod in which they were read. */
 function stallSteps(run: CollectedRun, places: LogPlaces): ReadonlyMap<string, ReadSteps[]> {
-  const all = COUNTERS.map((metric) => {
+  const all = COUNTING_METRICS.map((metric) => {
     const section = findSection(run, metric, 'container')
     if (section === undefined) return new Map<string, ReadSteps[]>()
     const column = columnIn(section, 'io_full')

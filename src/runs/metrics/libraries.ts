@@ -1,10 +1,9 @@
-import type { SectionColumns } from '../../evidence/evidence.ts'
-import type { PodEvidence, RunEvidence } from '../../evidence/run-evidence.ts'
-import { PRESSURE } from './metric.ts'
+import type { SectionColumns } from '../evidence/evidence.ts'
+import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import { PLACEMENTS } from './usual-sections.ts'
 
 const PLACEMENT = {
-  metric: PRESSURE.name,
-  section: 'placement',
+  ...PLACEMENTS,
   columns: ['libraries'],
 } as const satisfies SectionColumns
 
