@@ -6,3 +6,9 @@
 export function rfc3339(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`
 }
+
+/** Returns a time in milliseconds since 1970; null if it is missing or invalid. */
+export function readTime(written: unknown): number | null {
+  const time = typeof written === 'string' ? Date.parse(written) : Number.NaN
+  return Number.isNaN(time) ? null : time
+}

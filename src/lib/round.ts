@@ -17,3 +17,8 @@ export function withoutNoise<Value>(value: Value): Value | number {
 export function roundedForReader(value: number): number {
   return Math.abs(value) >= 1000 ? Math.round(value) : roundTo(value, 3)
 }
+
+/** Returns a part of a whole as text: `49 %`. */
+export function percentText(part: number): string {
+  return `${Math.round(part * 100)} %`
+}

@@ -4,14 +4,15 @@ import { pathOfResource, readServedKinds } from '../../../src/cluster/discovery.
 import { groupOf } from '../../../src/core/kubernetes/group.ts'
 import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import type { OwnerReference } from '../../../src/core/kubernetes/owner-reference.ts'
-import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import {
   type ControllerFacts,
   type Controllers,
   climbControllers,
+  NO_FACTS,
   readControllerFacts,
 } from '../../../src/runs/collect/run-controllers.ts'
 import { findKindOfGroup } from '../../../src/runs/collect/workload-kinds.ts'
+import type { RunPod } from '../../../src/runs/facts/pod-facts.ts'
 
 /** The controllers of remembered pods, each read on its own. */
 export interface ControllerMemory {
@@ -116,8 +117,6 @@ function isFinal({ apiVersion, kind }: OwnerReference, facts: ControllerFacts): 
   return facts.isGone || (isJob && facts.finished !== null)
 }
 
-const NONE: ControllerFacts = { controller: undefined, finished: null, pods: null, isGone: true }
-
 type Read = (
   namespace: string,
   reference: OwnerReference,
@@ -146,7 +145,9 @@ function createReader({ api, answerMs, onForbidden }: ControllerMemoryOptions): 
       return before
     }
     const isThere = object !== 'missing' && isOfUid(object, uid)
-    return isThere ? readControllerFacts(object, found.kind) : { ...(before ?? NONE), isGone: true }
+    return isThere
+      ? readControllerFacts(object, found.kind)
+      : { ...(before ?? NO_FACTS), isGone: true }
   }
 }
 

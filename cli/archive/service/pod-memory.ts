@@ -1,6 +1,7 @@
 import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
-import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { isTerminal, type RunPod } from '../../../src/runs/facts/pod-facts.ts'
+import { joinHistories } from '../../../src/runs/facts/pod-history.ts'
 import { collectKeys } from './watched-keys.ts'
 import type { WatchedPod } from './watched-pod.ts'
 
@@ -77,7 +78,8 @@ export function createPodMemory(onChange: (uid: string) => void): PodMemory {
 export function rememberPod(before: RunPod | undefined, now: RunPod): RunPod {
   if (before === undefined) return now
   const wasDeleted = now.wasDeleted || before.wasDeleted
-  return { ...now, wasDeleted, controller: before.controller }
+  const history = joinHistories(before.history, now.history)
+  return { ...now, wasDeleted, controller: before.controller, history }
 }
 
 /** Returns the last state of a pod that does not exist any more. */

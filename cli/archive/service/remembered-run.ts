@@ -1,5 +1,5 @@
 import { type Backoff, backoffMs } from '../../../src/lib/pause.ts'
-import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
+import { isTerminal, type RunPod } from '../../../src/runs/facts/pod-facts.ts'
 import type { KeptRun } from '../storage/kept-logs.ts'
 import { addFailure, type Failures, NO_FAILURES, pauseAfter } from './failures.ts'
 import type { ArchivePace } from './pace.ts'

@@ -1,6 +1,6 @@
 import { nameRun } from '../../../src/runs/archive/run-name.ts'
-import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
-import { identifyRun, runKey } from '../../../src/runs/card/run.ts'
+import type { RunPod } from '../../../src/runs/facts/pod-facts.ts'
+import { identifyRun, runKey } from '../../../src/runs/facts/run.ts'
 import type { ControllerMemory } from './controller-memory.ts'
 import type { PodMemory } from './pod-memory.ts'
 import { createRememberedRun, type RememberedRun } from './remembered-run.ts'

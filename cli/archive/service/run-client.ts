@@ -8,8 +8,8 @@ import type { RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { RunCondition } from '../../../src/runs/archive/run-conditions.ts'
 import type { RunObject } from '../../../src/runs/archive/run-object.ts'
 import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
-import type { RunPhase } from '../../../src/runs/card/run.ts'
 import type { RunCard } from '../../../src/runs/card/run-card.ts'
+import type { RunPhase } from '../../../src/runs/facts/run.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
 
 /** Writes objects Run and Events. All functions throw ApiError, or a network error. */

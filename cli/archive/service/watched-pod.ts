@@ -1,7 +1,7 @@
 import { STATUS_KEY } from '../../../src/core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
-import { type RunPod, readPodFacts } from '../../../src/runs/card/pod-facts.ts'
 import { findObservers, type RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { type RunPod, readPodFacts } from '../../../src/runs/facts/pod-facts.ts'
 
 /** A pod of which Ridealong has decided, at one resourceVersion. */
 export interface WatchedPod {

@@ -6,8 +6,8 @@ import {
   fieldsOrNone,
 } from '../../core/kubernetes/json.ts'
 import type { OwnerReference } from '../../core/kubernetes/owner-reference.ts'
-import { readTime } from '../card/container-facts.ts'
-import { isOver, type RunPhase, readPhase, runKey } from '../card/run.ts'
+import { readTime } from '../../lib/rfc3339.ts'
+import { isOver, type RunPhase, readPhase, runKey } from '../facts/run.ts'
 import type { AgingRun } from './retention.ts'
 
 /** What the archive keeps in memory of an object Run. */

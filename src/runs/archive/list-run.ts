@@ -3,8 +3,8 @@ import { printable } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
 import { findingText } from '../card/card-findings.ts'
 import type { UsedNumber } from '../card/card-numbers.ts'
-import { readPhase } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
+import { readPhase } from '../facts/run.ts'
 import type { ListedRun } from './listed-run.ts'
 
 const MAX_WORKLOAD_LENGTH = 320

@@ -6,14 +6,16 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../../core/kubernetes/json.ts'
+import { readTime } from '../../lib/rfc3339.ts'
 import type { ContainerAdvice, RoleAdvice } from '../card/advice.ts'
 import { ADVICE_MARGIN } from '../card/advice.ts'
 import { CARD_FINDINGS, findingPrefix } from '../card/card-findings.ts'
-import { type ComputeAmounts, readTime } from '../card/container-facts.ts'
 import type { Compared, RoleCard } from '../card/role-card.ts'
-import { isOver, type Run, readPhase, wordOfKind } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
 import { FACTORS, type Factor, type FactorName, missingFactor } from '../efficiency/factor.ts'
+import type { ComputeAmounts } from '../facts/container-facts.ts'
+import { isOver, type Run, readPhase, wordOfKind } from '../facts/run.ts'
+import { readTimeDocument } from '../time/time-document.ts'
 
 /**
  * Reads the card in an object Run; undefined if it has no workload or status yet. A number or text
@@ -39,6 +41,7 @@ export function readRunCard({ metadata, spec, status }: Fields, now: number): Ru
     ended: readTime(found.ended),
     seconds:
       isOver(run.phase) || started === null ? readNumber(found.seconds) : since(started, now),
+    time: readTimeDocument(found.time),
     cores: readCompared(card.cores),
     memory: readMemory(card.memoryBytes),
     efficiency: readEfficiency(asObjects(card.efficiency)),
@@ -82,6 +85,8 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
     phase,
     pods: [],
     podCounts: { observed: readNumber(observed) ?? 0, expected: readNumber(expected) ?? 0 },
+    begun: null,
+    hasLostPods: false,
   }
 }
 

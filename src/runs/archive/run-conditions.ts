@@ -2,8 +2,8 @@ import { printable } from '../../core/text/printable.ts'
 import { capitalized } from '../../lib/capitalized.ts'
 import { rfc3339 } from '../../lib/rfc3339.ts'
 import { findingText } from '../card/card-findings.ts'
-import { isOver } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
+import { isOver } from '../facts/run.ts'
 
 /** A condition of an object Run (meta/v1 Condition). */
 export interface RunCondition {

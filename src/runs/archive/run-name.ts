@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Run } from '../card/run.ts'
+import type { Run } from '../facts/run.ts'
 
 /** The maximum length of the name of an object (RFC 1123 subdomain). */
 const MAX_LENGTH = 253

@@ -6,9 +6,9 @@ import type { RoleAdvice } from '../card/advice.ts'
 import { cardDocument } from '../card/card-document.ts'
 import { findingText } from '../card/card-findings.ts'
 import { comparedText, coresText, shortBytes, UNKNOWN } from '../card/card-numbers.ts'
-import { isOver } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
 import { type Factor, factorText, limitText } from '../efficiency/factor.ts'
+import { isOver } from '../facts/run.ts'
 import { listConditions, type RunCondition } from './run-conditions.ts'
 import { nameRun } from './run-name.ts'
 
@@ -78,7 +78,8 @@ export function buildRunObject(
 
 function buildStatus(card: RunCard) {
   const { run, podsSeen, started, ended, seconds } = card
-  const { cores, memoryBytes, efficiency, roles, findings, advice, missing } = cardDocument(card)
+  const { time, cores, memoryBytes, ...others } = cardDocument(card)
+  const { efficiency, roles, findings, advice, missing } = others
   return {
     phase: run.phase,
     started: timeText(started),
@@ -89,6 +90,7 @@ function buildStatus(card: RunCard) {
     podsSeen,
     verdict: verdictOf(card),
     summary: summarize(card),
+    time: isOver(run.phase) ? time : null,
     card: { cores, memoryBytes, efficiency, roles, findings, advice, missing },
   }
 }
@@ -169,6 +171,10 @@ function limitCard(
   return {
     card: {
       ...card,
+      time:
+        card.time === null
+          ? null
+          : { ...card.time, reasons: card.time.reasons.slice(0, limits.sentences).map(show) },
       efficiency: showFactor(card.efficiency, show),
       roles: roles.map((role) => ({
         ...role,

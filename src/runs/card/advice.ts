@@ -1,10 +1,10 @@
 import { maximum } from '../../lib/statistics.ts'
+import type { ComputeAmounts, ContainerFacts } from '../facts/container-facts.ts'
+import type { RunPod } from '../facts/pod-facts.ts'
+import { isOver, type Run } from '../facts/run.ts'
 import { findInSummaries, findingText, isThrottled } from './card-findings.ts'
-import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
-import type { RunPod } from './pod-facts.ts'
 import { listPodUses, type PodUse } from './pod-use.ts'
 import { throttledPart } from './role-card.ts'
-import { isOver, type Run } from './run.ts'
 
 /** The part of the greatest use by which the requests exceed it. */
 export const ADVICE_MARGIN = 0.15

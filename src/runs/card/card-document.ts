@@ -1,8 +1,9 @@
 import { rounded } from '../../lib/round.ts'
 import { type Factor, listFactors } from '../efficiency/factor.ts'
+import type { ComputeAmounts } from '../facts/container-facts.ts'
+import { timeDocument } from '../time/time-document.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
-import type { ComputeAmounts } from './container-facts.ts'
 import type { RoleCard } from './role-card.ts'
 import type { RunCard } from './run-card.ts'
 
@@ -21,6 +22,7 @@ export function cardDocument(card: RunCard) {
     seconds: rounded(seconds),
     pods: podCounts,
     podsSeen: card.podsSeen,
+    time: timeDocument(card.time),
     cores: { ...cores, used: rounded(cores.used) },
     memoryBytes: memory,
     efficiency: efficiencyDocument(efficiency),

@@ -30,11 +30,6 @@ export function shortBytes(bytes: number): string {
   return bytesText(bytes).replace(' ', '').replace(/B$/, '')
 }
 
-/** Returns a part of a whole as text: `49 %`. */
-export function percentText(part: number): string {
-  return `${Math.round(part * 100)} %`
-}
-
 /** Returns processors as a quantity of Kubernetes, rounded up: `250m`. */
 export function cpuQuantity(cores: number): string {
   // The rounding of floating-point numbers must not add a thousandth.

@@ -1,5 +1,6 @@
 import { durationText } from '../../lib/duration.ts'
 import type { TextBlock } from '../../lib/output-format.ts'
+import { percentText } from '../../lib/round.ts'
 import {
   type Factor,
   factorText,
@@ -8,9 +9,10 @@ import {
   listFactors,
 } from '../efficiency/factor.ts'
 import { bytesText } from '../rules/sentence.ts'
+import { formatTime } from '../time/time-text.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
-import { coresText, cpuQuantity, memoryQuantity, percentText } from './card-numbers.ts'
+import { coresText, cpuQuantity, memoryQuantity } from './card-numbers.ts'
 import type { Compared, RoleCard } from './role-card.ts'
 import type { RunCard } from './run-card.ts'
 
@@ -36,9 +38,10 @@ export function formatCard(card: RunCard): readonly TextBlock[] {
       ['efficiency', efficiencyText(efficiency)],
       ...(card.page === null ? [] : ([['page', card.page]] as const)),
     ]),
+    ...(card.time === null ? [] : ['', ...formatTime(card.time, CARD_WIDTH)]),
     ...roles.flatMap((role) => ['', ...formatRole(role)]),
     ...section('Findings', findings.map(findingText)),
-    ...section('Missing', shorten(missing)),
+    ...section('Missing', shorten([...missing, ...(card.time?.reasons ?? [])])),
     ...section('Advice (--advice prints it as YAML)', card.advice.flatMap(adviceLines)),
   ]
 }

@@ -1,8 +1,8 @@
 import { maximum } from '../../lib/statistics.ts'
+import type { ComputeAmounts, ContainerFacts } from '../facts/container-facts.ts'
+import type { RunPod } from '../facts/pod-facts.ts'
+import { groupByIndex } from '../facts/run.ts'
 import type { ContainerUse } from '../log/container-use.ts'
-import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
-import type { RunPod } from './pod-facts.ts'
-import { groupByIndex } from './run.ts'
 
 /** The use of a pod and of its retries. A value that is not known is null. */
 export interface PodUse {

@@ -1,12 +1,13 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
+import { isOver, type Run } from '../facts/run.ts'
 import { stalledAtOnce } from '../findings/devices/pod-storage.ts'
+import { measureTimeOfRun, type TimeOfRun } from '../time/run-time.ts'
 import { adviseRuns, type RoleAdvice } from './advice.ts'
 import { type CardFinding, findInSummaries } from './card-findings.ts'
 import { listPodUses, type PodUse, sumKnown } from './pod-use.ts'
 import { buildRoleCards, type Compared, type RoleCard } from './role-card.ts'
-import { isOver, type Run } from './run.ts'
 
 /** What a run used of what it requested, from the summaries of its observers alone. */
 export interface RunCard {
@@ -18,6 +19,8 @@ export interface RunCard {
   readonly ended: number | null
   /** The seconds since then until the end, or until now; null if it has not started. */
   readonly seconds: number | null
+  /** Where its time went since the creation of its workload; null if that is not known. */
+  readonly time: TimeOfRun | null
   /** The sum over all roles. */
   readonly cores: Compared
   /** The role whose pod used the largest part of its memory. */
@@ -44,6 +47,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
     started,
     ended: isOver(run.phase) ? ended : null,
     seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
+    time: measureTimeOfRun(run, now),
     cores: {
       used: addKnown(roles, ({ cores }) => cores.used),
       requested: addKnown(roles, ({ cores }) => cores.requested),

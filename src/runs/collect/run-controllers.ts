@@ -5,6 +5,7 @@ import { listObjects } from '../../cluster/list.ts'
 import { groupOf } from '../../core/kubernetes/group.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
+import { readTime } from '../../lib/rfc3339.ts'
 import { findKindOfGroup } from './workload-kinds.ts'
 
 /** What the controller of pods, or of other controllers, says of itself. */
@@ -14,8 +15,25 @@ export interface ControllerFacts {
   readonly finished: 'Succeeded' | 'Failed' | null
   /** The number of pods that must succeed, if it is a Job of Kubernetes. */
   readonly pods: number | null
+  /**
+   * When it was created or, if its status says so, started: a Job of Kubernetes starts again when
+   * it is resumed. Milliseconds since 1970; null if it is not known.
+   */
+  readonly begun: number | null
+  /** The number of its pods that have failed, if it is a Job of Kubernetes. */
+  readonly failed: number | null
   /** Whether it has been deleted. The facts are then those of its last reading. */
   readonly isGone: boolean
+}
+
+/** The facts about a controller of which nothing has been read. */
+export const NO_FACTS: ControllerFacts = {
+  controller: undefined,
+  finished: null,
+  pods: null,
+  begun: null,
+  failed: null,
+  isGone: false,
 }
 
 /** A controller of a pod, and what is known of it; undefined if it could not be listed. */
@@ -129,10 +147,15 @@ export function readControllerFacts(
   { metadata, spec, status }: Fields,
   kind: string,
 ): ControllerFacts {
+  const isJob = kind === 'batch/Job'
   return {
     controller: readController(fieldsOrNone(metadata).ownerReferences),
     finished: readFinished(fieldsOrNone(status)),
-    pods: kind === 'batch/Job' ? readPods(fieldsOrNone(spec)) : null,
+    pods: isJob ? readPods(fieldsOrNone(spec)) : null,
+    begun:
+      readTime(fieldsOrNone(status).startTime) ??
+      readTime(fieldsOrNone(metadata).creationTimestamp),
+    failed: isJob ? readFailed(fieldsOrNone(status)) : null,
     isGone: false,
   }
 }
@@ -159,4 +182,8 @@ function readFinished({ conditions, state, jobStatus, applicationState }: Fields
 function readPods({ completions, parallelism }: Fields): number {
   const numbers = [completions, parallelism].filter((one) => typeof one === 'number')
   return numbers[0] ?? 1
+}
+
+function readFailed({ failed }: Fields): number {
+  return typeof failed === 'number' ? failed : 0
 }

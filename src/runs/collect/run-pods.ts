@@ -6,6 +6,7 @@ import {
   type ControllerFacts,
   type Controllers,
   listControllers,
+  NO_FACTS,
   type PodPlace,
 } from './run-controllers.ts'
 
@@ -46,5 +47,5 @@ export async function listRunPods<Pod extends ControlledPod>(
 
 /** A pod can control other pods, such as the driver of a SparkApplication its executors. */
 function podFacts(controller: OwnerReference | undefined): ControllerFacts {
-  return { controller, finished: null, pods: null, isGone: false }
+  return { ...NO_FACTS, controller }
 }

@@ -55,6 +55,10 @@ t.test('a card has at most 60 columns, and says what is missing', async (t) => {
   for (const line of out.split('\n')) t.ok(line.length <= 60, line)
   t.match(out, /^jobset\/train in namespace runs\n {2}phase +Succeeded\n/)
   t.match(out, /\n {2}pods +3 of 3 observed\n/)
+  const [, time = ''] = /\n(Time since its creation: [\s\S]+?)\n\n/.exec(out) ?? []
+  t.match(time, /^Time since its creation: 13 s, mean of 3 pods\n\[c+s+v+p+w+r+e+\]\n/)
+  const page = readFileSync(new URL('../../../docs/runs.md', import.meta.url), 'utf8')
+  t.ok(page.includes(time), 'the page has this sample')
   t.match(out, /\nRole workers: 2 pods\n {2}processors +\[#+\.+\] /)
   t.match(out, /\nMissing\n {2}- /)
   t.match(out, /\nAdvice .*\n {2}- {2}leader, none: /)

@@ -4,7 +4,7 @@ import { pathOfResource } from '../../../../src/cluster/discovery.ts'
 import { type Collection, startReflector } from '../../../../src/cluster/reflect/reflector.ts'
 import { asText, type Fields, fieldsOrNone } from '../../../../src/core/kubernetes/json.ts'
 import { readController } from '../../../../src/core/kubernetes/owner-reference.ts'
-import { isOver, readPhase } from '../../../../src/runs/card/run.ts'
+import { isOver, readPhase } from '../../../../src/runs/facts/run.ts'
 import { LABEL } from './observed-jobs.ts'
 
 /** The times at which watches have shown the end of a run, in milliseconds since 1970. */

@@ -3,9 +3,9 @@ import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
 import { writeRows } from '../../../../cli/archive/storage/write-run.ts'
-import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
-import type { Run } from '../../../../src/runs/card/run.ts'
 import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
+import type { RunPod } from '../../../../src/runs/facts/pod-facts.ts'
+import type { Run } from '../../../../src/runs/facts/run.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { endedObserver } from '../observers.ts'
 
@@ -112,6 +112,7 @@ function asRun(generated: GeneratedRun): Run {
     ...{ namespace: generated.namespace, word: 'job', group: 'batch', apiVersion: 'batch/v1' },
     ...{ kind: 'Job', name: generated.workload, uid: generated.name, revision: null },
     ...{ phase: 'Succeeded', pods, podCounts: { observed: PODS, expected: PODS } },
+    ...{ begun: null, hasLostPods: false },
   }
 }
 
@@ -141,6 +142,7 @@ function asPod({ name, namespace, image, started, seconds, cpu }: GeneratedRun, 
     },
     ...{ isGone: false, reason: null, created: started, started },
     ...{ ended: started + seconds * 1000, isObserved: true, containers: [app] },
+    ...{ restartAttempt: 0, history: { marks: [], starts: [], deleted: null, ended: null } },
     ...{ podRequests: NO_AMOUNTS, podLimits: NO_AMOUNTS, missing: [] },
   } satisfies RunPod
 }

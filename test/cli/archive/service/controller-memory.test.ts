@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createControllerMemory } from '../../../../cli/archive/service/controller-memory.ts'
 import type { Apiserver } from '../../../../src/cluster/apiserver.ts'
-import { readPodFacts } from '../../../../src/runs/card/pod-facts.ts'
+import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 
 const UID = '00000000-0000-4000-8000-000000000001'
 const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: UID, controller: true }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { rememberGone, rememberPod } from '../../../../cli/archive/service/pod-memory.ts'
-import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
-import { groupRuns } from '../../../../src/runs/card/run.ts'
-import { climbControllers } from '../../../../src/runs/collect/run-controllers.ts'
-import { RUN } from '../../../src/runs/card/generated-runs.ts'
+import { climbControllers, NO_FACTS } from '../../../../src/runs/collect/run-controllers.ts'
+import type { RunPod } from '../../../../src/runs/facts/pod-facts.ts'
+import { groupRuns } from '../../../../src/runs/facts/run.ts'
+import { RUN } from '../../../src/runs/facts/generated-runs.ts'
 
 const JOB = {
   ...{ apiVersion: 'batch/v1', kind: 'Job', name: 'lammps' },
@@ -20,7 +20,7 @@ function pod(changes: Partial<RunPod>): RunPod {
 
 /** Returns the phase of a Job with these pods. @param needed the number of pods that it needs */
 function phaseOf(pods: readonly RunPod[], needed: number, isGone: boolean): string | undefined {
-  const facts = { controller: undefined, finished: null, pods: needed, isGone }
+  const facts = { ...NO_FACTS, pods: needed, isGone }
   const known = new Map([[JOB.uid, facts]])
   const above = (controller: RunPod['controller']) => climbControllers(known, controller)
   const named = pods.map((one, index) => ({ ...one, uid: `${index}`, name: `pod-${index}` }))

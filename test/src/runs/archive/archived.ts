@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { CARD_FINDINGS } from '../../../../src/runs/card/card-findings.ts'
-import { RUN_PHASES } from '../../../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../../../src/runs/card/run-card.ts'
-import { RUN } from '../card/generated-runs.ts'
+import { RUN_PHASES } from '../../../../src/runs/facts/run.ts'
+import { RUN } from '../facts/generated-runs.ts'
 
 /** Texts as a hostile user writes them: controls, quotes, characters of several bytes. */
 const TEXT = fc.oneof(

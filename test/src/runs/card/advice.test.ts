@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { adviseRuns, type RoleAdvice } from '../../../../src/runs/card/advice.ts'
 import { cpuQuantity, memoryQuantity } from '../../../../src/runs/card/card-numbers.ts'
-import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
-import type { Run } from '../../../../src/runs/card/run.ts'
-import { RUN } from './generated-runs.ts'
+import type { RunPod } from '../../../../src/runs/facts/pod-facts.ts'
+import type { Run } from '../../../../src/runs/facts/run.ts'
+import { RUN } from '../facts/generated-runs.ts'
 
 const RUNS = fc.array(RUN, { minLength: 1, maxLength: 3 })
 

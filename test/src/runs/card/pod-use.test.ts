@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { ContainerFacts } from '../../../../src/runs/card/container-facts.ts'
-import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
 import { listPodUses } from '../../../../src/runs/card/pod-use.ts'
+import type { ContainerFacts } from '../../../../src/runs/facts/container-facts.ts'
+import type { RunPod } from '../../../../src/runs/facts/pod-facts.ts'
 
 /** Returns a pod whose containers waited for storage for so many seconds. */
 function podWith(storage: readonly (number | null)[]): RunPod {

@@ -1,5 +1,6 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readQuantity } from '../../core/kubernetes/quantity.ts'
+import { readTime } from '../../lib/rfc3339.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import type { ContainerUse } from '../log/container-use.ts'
 import type { EndedContainer } from '../log/entry.ts'
@@ -80,10 +81,4 @@ function readLifetime({ containerStatuses }: Fields, container: string): number 
     return start === null || end === null || end < start ? [] : (end - start) / 1000
   })
   return seconds.length === 0 ? null : seconds.reduce((sum, one) => sum + one, 0)
-}
-
-/** Returns a time in milliseconds since 1970; null if it is missing or invalid. */
-export function readTime(written: unknown): number | null {
-  const time = Date.parse(asText(written) ?? '')
-  return Number.isNaN(time) ? null : time
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
-import type { Run } from '../../../../src/runs/card/run.ts'
+import type { RunPod } from '../../../../src/runs/facts/pod-facts.ts'
+import type { Run } from '../../../../src/runs/facts/run.ts'
 import type { ContainerUse } from '../../../../src/runs/log/container-use.ts'
 
 /** The use of a container that was not throttled and not killed. */
@@ -49,6 +49,8 @@ const POD: fc.Arbitrary<RunPod> = fc
     created: 0,
     started: 0,
     ended: 1000,
+    restartAttempt: 0,
+    history: { marks: [], starts: [], deleted: null, ended: null },
     isObserved: true,
     containers: uses.map((own, index) => ({
       name: `c${index}`,
@@ -75,4 +77,6 @@ export const RUN: fc.Arbitrary<Run> = fc.array(POD, { minLength: 1, maxLength: 4
   phase: 'Succeeded',
   pods,
   podCounts: { observed: pods.length, expected: pods.length },
+  begun: null,
+  hasLostPods: false,
 }))

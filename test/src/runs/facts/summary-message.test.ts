@@ -5,7 +5,7 @@ import {
   joinSummaries,
   readSummaryMessage,
   type SummaryMessage,
-} from '../../../../src/runs/card/summary-message.ts'
+} from '../../../../src/runs/facts/summary-message.ts'
 
 function read(message: string): SummaryMessage {
   const found = readSummaryMessage(message)

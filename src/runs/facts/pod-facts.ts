@@ -1,15 +1,18 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
 import { readPodIndex } from '../../core/rules/pod-index.ts'
+import { injectedBefore } from '../../core/status.ts'
+import { installerName } from '../../core/tools/tool.ts'
+import { readTime } from '../../lib/rfc3339.ts'
 import { findObservers } from '../collect/observers.ts'
 import {
   type ComputeAmounts,
   type ContainerFacts,
   readAmounts,
   readContainers,
-  readTime,
 } from './container-facts.ts'
 import { listMissing, readMessages } from './observer-messages.ts'
+import { type PodHistory, readPodHistory } from './pod-history.ts'
 import { joinSummaries } from './summary-message.ts'
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
@@ -26,6 +29,8 @@ export interface RunPod {
   readonly role: string
   /** The index or role in the workload; null if it is not known. */
   readonly pod_index: string | null
+  /** How often its JobSet had restarted when it was created; 0 for other workloads. */
+  readonly restartAttempt: number
   readonly phase: PodPhase
   /** Whether its deletion was requested while it ran, or before. */
   readonly wasDeleted: boolean
@@ -37,6 +42,7 @@ export interface RunPod {
   readonly created: number | null
   readonly started: number | null
   readonly ended: number | null
+  readonly history: PodHistory
   readonly isObserved: boolean
   readonly containers: readonly ContainerFacts[]
   /** The requests and limits of the pod as a whole. */
@@ -63,6 +69,9 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
   const uses = joinSummaries(messages.flatMap(({ summary }) => summary ?? []))
   const containers = readContainers(spec, status, { observers, uses })
   const { requests, limits } = fieldsOrNone(spec.resources)
+  const injected = injectedBefore(fieldsOrNone(metadata.annotations))
+  const own = [...injected, ...observers.map(({ container }) => container)]
+  const ours = new Set([...own, ...injected.map(installerName)])
   const phase = readPhase(status.phase)
   return {
     namespace: asText(metadata.namespace) ?? '',
@@ -72,12 +81,14 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     revision: readRevision(metadata),
     role: readRole(metadata),
     pod_index,
+    restartAttempt: readRestartAttempt(metadata),
     phase,
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
     reason: asText(status.reason) ?? null,
     created: readTime(metadata.creationTimestamp),
     ...readTimes(status, containers),
+    history: readPodHistory(pod, ours),
     isObserved: observer !== undefined,
     containers,
     podRequests: readAmounts(requests, limits),
@@ -118,6 +129,14 @@ function readRole(metadata: Fields): string {
   const { label, names } = podIndex
   const isRole = (name: string) => label === name || label.startsWith(`${name}-`)
   return names.find(isRole) ?? names[0] ?? ''
+}
+
+/** The label of the pods of a JobSet (jobset api/jobset/v1alpha2, RestartsKey). */
+const RESTART_ATTEMPT_KEY = 'jobset.sigs.k8s.io/restart-attempt'
+
+function readRestartAttempt({ labels }: Fields): number {
+  const number = Number(fieldsOrNone(labels)[RESTART_ATTEMPT_KEY])
+  return Number.isInteger(number) ? number : 0
 }
 
 /** Returns when the containers of the application started and, if all have ended, when they did. */

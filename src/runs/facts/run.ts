@@ -44,6 +44,13 @@ export interface Run {
   /** The pods, the earliest one first. */
   readonly pods: readonly RunPod[]
   readonly podCounts: { readonly observed: number; readonly expected: number }
+  /**
+   * When the workload was created or, if it was suspended, resumed; milliseconds since 1970, null
+   * if that is not known.
+   */
+  readonly begun: number | null
+  /** Whether earlier pods of it have failed, and do not exist any more. */
+  readonly hasLostPods: boolean
 }
 
 /** The kinds of which each revision is a run, as GROUP/KIND. */
@@ -93,6 +100,7 @@ export function isRevision({ group, kind }: Pick<Run, 'group' | 'kind'>): boolea
 
 type Owner = Pick<Run, 'word' | 'group' | 'apiVersion' | 'kind' | 'name' | 'uid' | 'revision'> & {
   readonly finished: 'Succeeded' | 'Failed' | null
+  readonly begun: number | null
 }
 
 interface Member {
@@ -107,7 +115,7 @@ function findOwner(pod: RunPod, chain: readonly ListedController[]): Owner {
   if (found === undefined) {
     const { name, uid } = pod
     const kind = { word: 'pod', group: '', apiVersion: 'v1', kind: 'Pod' }
-    return { ...kind, name, uid, revision: null, finished: null }
+    return { ...kind, name, uid, revision: null, finished: null, begun: pod.created }
   }
   const { reference, group, facts } = found
   const { apiVersion, kind, name } = reference
@@ -123,6 +131,7 @@ function findOwner(pod: RunPod, chain: readonly ListedController[]): Owner {
     uid: below?.uid ?? reference.uid,
     revision: isRevised ? pod.revision : null,
     finished: facts?.finished ?? null,
+    begun: facts?.begun ?? null,
   }
 }
 
@@ -149,11 +158,12 @@ function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Ru
     phase: finished ?? findPhase(owner, sorted),
     pods,
     podCounts: countPods(members),
+    hasLostPods: hasLostPods(members),
   }
 }
 
 /** Finds the phase of a run in the last pod of each index. */
-function findPhase(owner: Omit<Owner, 'finished'>, members: readonly Member[]): RunPhase {
+function findPhase(owner: Pick<Owner, 'group' | 'kind'>, members: readonly Member[]): RunPhase {
   const pods = members.map(({ pod }) => pod)
   const read = isRevision(owner) ? phaseOfReplica : phaseOf
   const last = groupByIndex(pods).flatMap((own) => own.slice(-1).map(read))
@@ -224,4 +234,14 @@ function countPods(members: readonly Member[]): Run['podCounts'] {
   })
   const sum = (name: 'observed' | 'expected') => counts.reduce((all, one) => all + one[name], 0)
   return { observed: sum('observed'), expected: sum('expected') }
+}
+
+/** Reports whether a Job counts more failed pods than exist, or a JobSet has restarted. */
+function hasLostPods(members: readonly Member[]): boolean {
+  const byController = Map.groupBy(members, ({ pod }) => pod.controller?.uid)
+  const isShort = [...byController.values()].some((own) => {
+    const failed = own[0]?.chain[0]?.facts?.failed ?? 0
+    return own.filter(({ pod }) => pod.phase === 'Failed').length < failed
+  })
+  return isShort || members.every(({ pod }) => pod.restartAttempt > 0)
 }

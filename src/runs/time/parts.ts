@@ -1,0 +1,57 @@
+/**
+ * The parts of the time of a run, in the order in which a pod passes through them. All of them
+ * are known from the status of pods and workloads, which needs no right beyond that of reading
+ * them.
+ */
+export const TIME_PARTS = {
+  creating: { letter: 'c', title: 'until its pod was created' },
+  scheduling: { letter: 's', title: 'waiting to be scheduled' },
+  preparing: { letter: 'v', title: 'volumes, network, first image' },
+  observers: { letter: 'o', title: 'containers of Ridealong' },
+  init: { letter: 'i', title: 'init containers' },
+  pulling: { letter: 'p', title: 'images, creating containers' },
+  partial: { letter: 'w', title: 'ran before the last pod started' },
+  running: { letter: 'r', title: 'running' },
+  lost: { letter: 'x', title: 'lost to restarts' },
+  ending: { letter: 'e', title: 'after its application ended' },
+  unknown: { letter: '?', title: 'not known' },
+} as const satisfies Readonly<Record<string, { readonly letter: string; readonly title: string }>>
+
+export type TimePart = keyof typeof TIME_PARTS
+
+export const TIME_PART_NAMES = Object.keys(TIME_PARTS) as readonly TimePart[]
+
+/** Returns a number for each part. */
+export function mapParts(read: (part: TimePart) => number): Readonly<Record<TimePart, number>> {
+  const parts = TIME_PART_NAMES.map((part) => [part, read(part)] as const)
+  return Object.fromEntries(parts) as Record<TimePart, number>
+}
+
+/** A part of the time of a pod. Times are in milliseconds since 1970. */
+export interface Piece {
+  readonly part: TimePart
+  readonly from: number
+  readonly to: number
+}
+
+/** The end of a part. */
+export interface PartEnd {
+  readonly part: TimePart
+  readonly at: number
+}
+
+/**
+ * Returns pieces that follow each other. A part that ends before the part before it has no length:
+ * clocks of machines differ. No piece begins or ends outside of the whole.
+ */
+export function cutPieces(from: number, to: number, ends: readonly PartEnd[]): readonly Piece[] {
+  const pieces: Piece[] = []
+  let start = from
+  for (const { part, at } of ends) {
+    const end = Math.min(at, to)
+    if (end <= start) continue
+    pieces.push({ part, from: start, to: end })
+    start = end
+  }
+  return pieces
+}

@@ -1,0 +1,49 @@
+import { durationText } from '../../lib/duration.ts'
+import type { TextBlock } from '../../lib/output-format.ts'
+import { percentText } from '../../lib/round.ts'
+import { TIME_PART_NAMES, TIME_PARTS, type TimePart } from './parts.ts'
+import type { TimeOfRun } from './run-time.ts'
+
+/**
+ * Formats where the time of a run went: a bar with a letter for each part, in the order in which a
+ * pod passes through them, and a row for each part.
+ *
+ * @param width of the bar, in characters
+ */
+export function formatTime(time: TimeOfRun, width: number): readonly TextBlock[] {
+  const parts = TIME_PART_NAMES.filter((part) => time.seconds[part] > 0)
+  return [
+    titleOf(time),
+    `[${barOf(time.seconds, width - 2)}]`,
+    { rows: parts.map((part) => rowOf(part, time)), indent: 2 },
+  ]
+}
+
+function titleOf({ from, to, places }: TimeOfRun): string {
+  const whole = `Time since its creation: ${durationText((to - from) / 1000)}`
+  return places === 1 ? whole : `${whole}, mean of ${places} pods`
+}
+
+/** Each part has its share of the cells; the ends of parts are rounded, so that none is added. */
+function barOf(seconds: TimeOfRun['seconds'], cells: number): string {
+  const total = sumOf(seconds)
+  let [before, bar] = [0, '']
+  for (const part of TIME_PART_NAMES) {
+    before += seconds[part]
+    const end = total === 0 ? 0 : Math.round((before / total) * cells)
+    bar = bar.padEnd(end, TIME_PARTS[part].letter)
+  }
+  return bar
+}
+
+function rowOf(part: TimePart, { seconds, places, restarts }: TimeOfRun) {
+  const { letter, title } = TIME_PARTS[part]
+  const times = restarts === 1 ? '1 restart' : `${restarts} restarts`
+  const name = part === 'lost' ? `lost to ${times}` : title
+  const share = percentText(seconds[part] / sumOf(seconds))
+  return [letter, name, durationText(seconds[part] / places), share] as const
+}
+
+function sumOf(seconds: TimeOfRun['seconds']): number {
+  return Object.values(seconds).reduce((sum, one) => sum + one, 0)
+}

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { mapParts, type TimePart } from '../../../../src/runs/time/parts.ts'
+import type { TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import { readTimeDocument, timeDocument } from '../../../../src/runs/time/time-document.ts'
+import { formatTime } from '../../../../src/runs/time/time-text.ts'
+
+const NOON = Date.UTC(2026, 10, 30, 12)
+
+function timeOf(known: Partial<Record<TimePart, number>>, places = 1): TimeOfRun {
+  const seconds = mapParts((part) => known[part] ?? 0)
+  const whole = Object.values(seconds).reduce((sum, one) => sum + one, 0)
+  const to = NOON + (whole / places) * 1000
+  return { from: NOON, to, places, seconds, restarts: 2, reasons: ['a time is missing'] }
+}
+
+t.test('a bar has a letter for each part, in their order', async (t) => {
+  const time = timeOf({ scheduling: 10, running: 60, lost: 25, unknown: 5 })
+  t.strictSame(formatTime(time, 22), [
+    'Time since its creation: 100 s',
+    '[ssrrrrrrrrrrrrxxxxx?]',
+    {
+      rows: [
+        ['s', 'waiting to be scheduled', '10 s', '10 %'],
+        ['r', 'running', '60 s', '60 %'],
+        ['x', 'lost to 2 restarts', '25 s', '25 %'],
+        ['?', 'not known', '5 s', '5 %'],
+      ],
+      indent: 2,
+    },
+  ])
+})
+
+t.test('the parts of several pods are means', async (t) => {
+  const [title, , table] = formatTime(timeOf({ running: 60, ending: 20 }, 4), 20)
+  t.equal(title, 'Time since its creation: 20 s, mean of 4 pods')
+  t.match(table, { rows: [['r', 'running', '15 s', '75 %'], ['e']] })
+})
+
+t.test('a time without length has an empty bar', async (t) => {
+  t.equal(formatTime(timeOf({}), 20)[1], '[]')
+})
+
+t.test('a document is read as it was written', async (t) => {
+  const time = timeOf({ running: 60.5, lost: 3 }, 2)
+  t.strictSame(readTimeDocument(JSON.parse(JSON.stringify(timeDocument(time)))), time)
+  t.equal(readTimeDocument(null), null)
+  t.match(
+    readTimeDocument({
+      from: '2026-11-30T12:00:00Z',
+      to: '2026-11-30T12:00:09Z',
+      seconds: { running: -1 },
+    }),
+    {
+      places: 0,
+      seconds: { running: 0 },
+      reasons: [],
+    },
+  )
+})
