@@ -2,6 +2,7 @@ import type { RowColumn, RowSection } from '../../core/catalog.ts'
 import { chooseSource } from '../../core/rules/choose-source.ts'
 import { conversionOf, quantityOf, thingOf } from '../../core/rules/quantity.ts'
 import { maximum } from '../../lib/statistics.ts'
+import { sumOf } from '../evidence/run-evidence.ts'
 import type { CollectedRun } from '../report/gather.ts'
 import type { LogFacts } from '../report/programs/log-facts.ts'
 import { TOTAL_NAMES, TOTALS } from '../report/programs/quantities.ts'
@@ -74,13 +75,8 @@ function isState(section: RowSection, { behavior }: RowColumn): boolean {
 }
 
 function amountIn({ behavior }: RowColumn, index: number, tracks: readonly SectionTrack[]) {
-  if (behavior === 'counter') return sumOfKnown(tracks.map(({ growth }) => growth[index] ?? null))
+  if (behavior === 'counter') return sumOf(tracks.map(({ growth }) => growth[index] ?? null))
   return maximum(tracks.flatMap(({ values }) => values[index] ?? []))
-}
-
-function sumOfKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
 }
 
 /** Chooses one metric for each pod, and joins the pods. */
@@ -101,7 +97,7 @@ function asSource(logs: readonly Measured[]) {
   const [{ column, metric, order }] = logs as [Measured]
   const isCounter = column.behavior === 'counter'
   const values = logs.map(({ value }) => value)
-  const value = isCounter ? sumOfKnown(values) : maximum(values)
+  const value = isCounter ? sumOf(values) : maximum(values)
   return {
     metric,
     order,

@@ -80,3 +80,16 @@ function addChild({ parents, functions, children }: FrameTree, parent: number, n
   children.set(parent * NAMES + name, frame)
   return frame
 }
+
+/** Returns for each frame whether its function or one that called it has a name that matches. */
+export function findFrames(
+  { names, parents, functions }: FrameTree,
+  name: RegExp,
+): readonly boolean[] {
+  const matching = names.map((one) => name.test(one))
+  // The number of a frame is greater than that of its parent.
+  const isIn: boolean[] = []
+  for (const [frame, parent] of parents.entries())
+    isIn.push(isIn[parent] === true || matching[functions[frame] ?? -1] === true)
+  return isIn
+}

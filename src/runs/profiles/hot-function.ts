@@ -1,5 +1,6 @@
 import { durationText } from '../../lib/duration.ts'
 import { rounded } from '../../lib/round.ts'
+import { findFrames } from './frame-tree.ts'
 import { OTHER, type ProfileKind, type ProgramProfile, stacksIn } from './profile-run.ts'
 
 /** The part of the time from which a function is named. The number is Ridealong's. */
@@ -128,7 +129,7 @@ const NAMELESS = /^\[.*\]$/
 
 function functionTimes(profile: ProgramProfile): FunctionTimes {
   const { names, functions } = profile.tree
-  const isInMpi = findInMpi(profile)
+  const isInMpi = findFrames(profile.tree, MPI_FUNCTION)
   const times = new Map<number, number>()
   let [computing, inMpi] = [0, 0]
   for (const log of profile.logs.values())
@@ -150,14 +151,4 @@ function functionTimes(profile: ProgramProfile): FunctionTimes {
     null,
   )
   return { profile, computing, inMpi, hottest }
-}
-
-/** Returns for each frame whether it is a function of MPI, or was called by one. */
-function findInMpi({ tree: { names, parents, functions } }: ProgramProfile): readonly boolean[] {
-  const isMpi = names.map((name) => MPI_FUNCTION.test(name))
-  // The number of a frame is greater than that of its parent.
-  const isIn: boolean[] = []
-  for (const [frame, parent] of parents.entries())
-    isIn.push(isIn[parent] === true || isMpi[functions[frame] ?? -1] === true)
-  return isIn
 }

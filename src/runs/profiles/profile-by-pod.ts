@@ -1,4 +1,4 @@
-import type { FrameTree } from './frame-tree.ts'
+import { findFrames } from './frame-tree.ts'
 import {
   FUNCTION_FIELDS,
   type ProfiledFunction,
@@ -115,16 +115,6 @@ function sumStacks(
       if (isIn[frame] === true) sums[place] = (sums[place] ?? 0) + seconds
   }
   return sums
-}
-
-/** Returns for each frame whether its function or one that called it has a name that matches. */
-function findFrames({ names, parents, functions }: FrameTree, name: RegExp): readonly boolean[] {
-  const matching = names.map((one) => name.test(one))
-  // The number of a frame is greater than that of its parent.
-  const isIn: boolean[] = []
-  for (const [frame, parent] of parents.entries())
-    isIn.push(isIn[parent] === true || matching[functions[frame] ?? -1] === true)
-  return isIn
 }
 
 /** Yields a process id, the number of a function, and its time. */

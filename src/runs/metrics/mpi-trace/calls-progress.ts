@@ -1,6 +1,7 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { MIN_STARTING } from '../../rules/stuck.ts'
+import { waitsByPod } from '../../waiting/waits-by-pod.ts'
 import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 
 /** The seconds after which a process that sleeps, or waits for storage, and is quiet, is late. */
@@ -86,22 +87,17 @@ function counts(
 
 /** Makes a finding of each pod with a process that waits or is late. */
 export function affectedByCalls(stuck: StuckProcesses): readonly Affected[] {
-  const { waiting, late, longestGap } = stuck
-  const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
-  const waitingIn = Map.groupBy(waiting, ({ process }) => process.pod)
-  const lateIn = Map.groupBy(late, ({ process }) => process.pod)
-  return [...pods].map((pod) => {
-    const own = waitingIn.get(pod) ?? []
-    const absent = lateIn.get(pod) ?? []
-    const lost = maximum(own.map(({ waited }) => waited))
+  const { longestGap } = stuck
+  return waitsByPod(stuck, ({ process }) => process.pod).map(({ pod, waiting, late }) => {
+    const lost = maximum(waiting.map(({ waited }) => waited))
     return {
       pod,
-      things: [...absent, ...own].map(({ process }) => `MPI rank ${process.rank}`),
+      things: [...late, ...waiting].map(({ process }) => `MPI rank ${process.rank}`),
       lost,
       facts: listFacts(STUCK_FACTS, {
         'time in the call': lost,
-        'processes that wait': own.length,
-        'processes that have not come': absent.length,
+        'processes that wait': waiting.length,
+        'processes that have not come': late.length,
         'longest time between collective calls': longestGap > 0 ? longestGap : null,
       }),
     }

@@ -1,6 +1,7 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { type Affected, listFacts } from '../../rules/rule.ts'
 import { MIN_STARTING } from '../../rules/stuck.ts'
+import { waitsByPod } from '../../waiting/waits-by-pod.ts'
 import { STUCK_FACTS } from './calls-progress.ts'
 import { startingName } from './start-text.ts'
 import type { AbsentMember, StuckStart } from './stuck-start.ts'
@@ -21,21 +22,18 @@ function neverComes({ activity }: AbsentMember): boolean {
 }
 
 /** Makes a finding of each pod with a process that waits in MPI_Init, or is late. */
-export function affectedByStart({ waiting, late }: StuckStart): readonly Affected[] {
-  const absent = late.map(({ member }) => member)
-  const waitingIn = Map.groupBy(waiting, ({ pod }) => pod)
-  const absentIn = Map.groupBy(absent, ({ pod }) => pod)
-  return [...new Set([...absent, ...waiting].map(({ pod }) => pod))].map((pod) => {
-    const [own, missing] = [waitingIn.get(pod) ?? [], absentIn.get(pod) ?? []]
-    const lost = maximum(own.map(({ waited }) => waited))
+export function affectedByStart(stuck: StuckStart): readonly Affected[] {
+  const all = { waiting: stuck.waiting, late: stuck.late.map(({ member }) => member) }
+  return waitsByPod(all, (member) => member.pod).map(({ pod, waiting, late }) => {
+    const lost = maximum(waiting.map(({ waited }) => waited))
     return {
       pod,
-      things: [...missing, ...own].map(startingName),
+      things: [...late, ...waiting].map(startingName),
       lost,
       facts: listFacts(STUCK_FACTS, {
         'time in the call': lost,
-        'processes that wait': own.length,
-        'processes that have not come': missing.length,
+        'processes that wait': waiting.length,
+        'processes that have not come': late.length,
       }),
     }
   })

@@ -4,6 +4,7 @@ import type { PodEvidence } from '../../evidence/run-evidence.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
+import { waitsByPod } from '../../waiting/waits-by-pod.ts'
 import { MAIN_TIME, STACK_SECTIONS } from './current-stacks.ts'
 import { describePython, describePythonNow } from './python-text.ts'
 import {
@@ -51,22 +52,18 @@ const FACTS = {
 } as const satisfies FactUnits
 
 /** Makes a finding of each pod with a process that waits or is late. */
-function affectedBy({ waiting, late, longestGap }: StuckPython): readonly Affected[] {
-  const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
-  const waitingIn = Map.groupBy(waiting, ({ process }) => process.pod)
-  const lateIn = Map.groupBy(late, ({ process }) => process.pod)
-  return [...pods].map((pod) => {
-    const own = waitingIn.get(pod) ?? []
-    const absent = lateIn.get(pod) ?? []
-    const lost = maximum(own.map(({ process }) => process.unchanged))
+function affectedBy(stuck: StuckPython): readonly Affected[] {
+  const { longestGap } = stuck
+  return waitsByPod(stuck, ({ process }) => process.pod).map(({ pod, waiting, late }) => {
+    const lost = maximum(waiting.map(({ process }) => process.unchanged))
     return {
       pod,
-      things: [...absent, ...own].map(({ process }) => nameOf(process)),
+      things: [...late, ...waiting].map(({ process }) => nameOf(process)),
       lost,
       facts: listFacts(FACTS, {
         'time in the line': lost,
-        'processes that wait': own.length,
-        'processes that have not come': absent.length,
+        'processes that wait': waiting.length,
+        'processes that have not come': late.length,
         'longest time in a line before': longestGap > 0 ? longestGap : null,
       }),
     }
