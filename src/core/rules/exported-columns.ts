@@ -67,7 +67,7 @@ function chooseOwners(
 type Facts = Omit<QuantitySource, 'order'>
 
 /** Returns what a description says about each quantity that it has; of several columns the best. */
-export function measurementsIn(
+function measurementsIn(
   metric: string,
   { sections, summary = [] }: RowsDescription,
 ): ReadonlyMap<string, Facts> {

@@ -127,7 +127,7 @@ export function findDefaultTarget(pod: Pod): Container {
 }
 
 /** Returns the name of the injector that added the container with this index in `containers`. */
-export function findInjector({ spec }: Pick<Pod, 'spec'>, index: number): string | undefined {
+function findInjector({ spec }: Pick<Pod, 'spec'>, index: number): string | undefined {
   const { name, env } = fieldsOrNone(listOrNone(spec.containers)[index])
   const written = asText(name) ?? ''
   const row = BY_NAME.get(written) ?? WITH_PREFIX.find(({ prefix }) => written.startsWith(prefix))

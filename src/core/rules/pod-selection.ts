@@ -77,7 +77,7 @@ function checkPod(
 }
 
 /** Reports whether a selector selects a pod. The time is linear in the number of terms. */
-export function isSelected({ ranges, steps, names }: PodSelector, podIndex: PodIndex): boolean {
+function isSelected({ ranges, steps, names }: PodSelector, podIndex: PodIndex): boolean {
   if (podIndex.names.some((name) => names.has(name))) return true
   const { number, group } = podIndex
   if (number === undefined) return false

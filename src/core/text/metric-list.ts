@@ -2,8 +2,8 @@
  * The words of `ridealong.dev/inject` that are not names of metrics. The first word of each pair is
  * the word that Ridealong writes itself.
  */
-export const DEFAULT_WORDS = ['true', 'enabled'] as const
-export const EXCLUSION_WORDS = ['false', 'disabled'] as const
+const DEFAULT_WORDS = ['true', 'enabled'] as const
+const EXCLUSION_WORDS = ['false', 'disabled'] as const
 
 /** The word that requests the default metrics of the catalog. */
 export const [DEFAULT_WORD] = DEFAULT_WORDS

@@ -1,7 +1,7 @@
 import { REASONS, type Reason } from '../../core/reasons.ts'
 
 /** Causes of missing observers that are not reasons of the webhook, each with its remedy. */
-export const CAUSES = {
+const CAUSES = {
   'webhook-absent': 'install the chart (docs/install.md), then create the pod again',
   'revision-absent':
     'ask an administrator to correct or remove the label ridealong.dev/revision of the namespace,' +

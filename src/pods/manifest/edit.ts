@@ -18,7 +18,7 @@ export interface Edit {
  *
  * @throws Error if two edits overlap
  */
-export function edited(text: string, edits: readonly Edit[]): string {
+function edited(text: string, edits: readonly Edit[]): string {
   const once = new Map(edits.map((edit) => [JSON.stringify(edit), edit]))
   const ordered = [...once.values()].sort((a, b) => a.start - b.start || b.depth - a.depth)
   const parts: string[] = []

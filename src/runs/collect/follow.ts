@@ -25,7 +25,7 @@ export interface Following extends Gathering {
  * signal is aborted. If the connection breaks, opens a new connection, up to a maximum number of
  * attempts. Once the container is started again, reads the rest from its previous log.
  */
-export async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
+async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
   const { form, descriptions } = following
   const transcript = transcribe(form, describeObserver(observer), descriptions)
   const artifacts = following.artifacts?.open(observer)

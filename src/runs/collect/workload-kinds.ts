@@ -37,7 +37,7 @@ const DIRECT = { through: [] }
  * - LeaderWorkerSet: lws api/leaderworkerset/v1/leaderworkerset_types.go, SetNameLabelKey
  * - SparkApplication: kubeflow/spark-operator pkg/common/spark.go, LabelSparkAppName
  */
-export const KNOWN_KINDS: readonly KnownKind[] = [
+const KNOWN_KINDS: readonly KnownKind[] = [
   {
     word: 'job',
     group: 'batch',

@@ -57,7 +57,7 @@ export interface SplitTimes {
 }
 
 /** Returns the useful time of a process: outside of MPI, without waiting for a processor. */
-export function usefulTime({ computing, storage, idle }: SplitTimes): number {
+function usefulTime({ computing, storage, idle }: SplitTimes): number {
   return computing + (storage ?? 0) + (idle ?? 0)
 }
 

@@ -65,7 +65,7 @@ export function sharesOf(ran: number, waited: number, seconds: number): RunningS
 }
 
 /** The part of a process' time since MPI_Init in which its running must have been counted. */
-export const MIN_COVERED = 0.5
+const MIN_COVERED = 0.5
 
 /** Returns the shares of a process of MPI; see `sharesOfProcesses`. */
 export type ProcessShares = (process: {

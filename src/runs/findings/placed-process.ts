@@ -33,7 +33,7 @@ export function placedIn(pod: PodEvidence): readonly Placed[] {
 }
 
 /** Identifies a process in all sections of the rows of its pod. */
-export function idOf({ source, container, program, pid }: Thing): string {
+function idOf({ source, container, program, pid }: Thing): string {
   return `${source}\n${container}\n${program}\n${pid}`
 }
 

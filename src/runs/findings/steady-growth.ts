@@ -2,7 +2,7 @@ import { median } from '../../lib/statistics.ts'
 import type { Point } from '../evidence/series.ts'
 
 /** The thresholds of steady growth, each with its reason. They are Ridealong's own. */
-export const STEADY = {
+const STEADY = {
   lastPart: {
     value: 0.5,
     reason: 'the part of the run that counts, its end: programs allocate most when they start',

@@ -30,7 +30,7 @@ export interface MissingArtifact {
 }
 
 /** The maximum bytes of a raw file. Observers of Ridealong write no larger files. */
-export const MAX_ARTIFACT_BYTES = 256 * 2 ** 20
+const MAX_ARTIFACT_BYTES = 256 * 2 ** 20
 
 /** The most characters of a part in base64. Observers of Ridealong write 12,288. */
 const MAX_DATA = 2 ** 20

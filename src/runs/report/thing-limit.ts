@@ -6,7 +6,7 @@ import type { Sample } from '../log/columns.ts'
  * The most things of a section of a log that a report has, such as processes or sockets. It is
  * about the number of rows of network in 8 MiB, the default of the option `max-log`.
  */
-export const MAX_THINGS = 25_000
+const MAX_THINGS = 25_000
 
 /** The things of each section and log, and the rows that are left out. */
 export interface ThingLimit {
@@ -79,7 +79,7 @@ function sectionOf(
 }
 
 /** Returns the names of the columns that identify a thing of a section. */
-export function keysOf({ columns }: RowSection): readonly string[] {
+function keysOf({ columns }: RowSection): readonly string[] {
   return columns.filter(({ key }) => key === true).map(({ name }) => name)
 }
 

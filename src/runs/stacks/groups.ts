@@ -109,7 +109,7 @@ function describeMissing({ thread, why }: StackMember): string {
 }
 
 /** Says what a thread does: "sleeps in poll". */
-export function describeActivity({ activity, call }: AskedThread): string {
+function describeActivity({ activity, call }: AskedThread): string {
   const where = call === null ? '' : ` in ${call}`
   if (activity === 'blocked') return `waits in state D${where}`
   if (activity === 'stopped') return 'is stopped'

@@ -12,7 +12,7 @@ export interface LineOrder {
 }
 
 /** Returns the text of a line that the filter is compared with, in lower case. */
-export function wordsOf({ label, pod, node, program }: TopLine): string {
+function wordsOf({ label, pod, node, program }: TopLine): string {
   return [label, pod, node ?? '', program ?? ''].join(' ').toLowerCase()
 }
 

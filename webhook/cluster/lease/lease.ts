@@ -139,7 +139,7 @@ function notice({ metadata }: Fields, state: LeaseState): void {
  *
  * @param unchangedMs the time since this replica last saw a change of the Lease, in milliseconds
  */
-export function mayTake(spec: Fields, identity: string, unchangedMs: number): boolean {
+function mayTake(spec: Fields, identity: string, unchangedMs: number): boolean {
   const holder = asText(spec.holderIdentity) ?? ''
   const seconds = asId(spec.leaseDurationSeconds) ?? 0
   return holder === '' || holder === identity || unchangedMs > seconds * 1000

@@ -40,7 +40,7 @@ const PERF = {
  * Pressure stall information, or block I/O delay. The first needs cgroup version 2, the second
  * needs delay accounting, a setting of the node.
  */
-export const STORAGE_NEEDS: readonly (readonly Need[])[] = [
+const STORAGE_NEEDS: readonly (readonly Need[])[] = [
   [need(CONTAINER, 'io_full')],
   [need(PERF, 'iodelay')],
 ]

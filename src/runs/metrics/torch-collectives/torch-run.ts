@@ -62,7 +62,7 @@ export const TORCH_STORE: MetricStore<TorchRun> = {
 }
 
 /** Adds a row of the metric torch-collectives. */
-export function addTorchRow(run: TorchRun, section: string, sample: Sample): void {
+function addTorchRow(run: TorchRun, section: string, sample: Sample): void {
   const process = processOf(run, section, sample)
   if (process === undefined) return
   process.rank = numberIn(sample.world_rank) ?? process.rank

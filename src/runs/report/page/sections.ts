@@ -23,7 +23,7 @@ export interface ShownSection {
 }
 
 /** The sections with data, by topic. */
-export function sectionsByTopic(): ReadonlyMap<string, readonly ShownSection[]> {
+function sectionsByTopic(): ReadonlyMap<string, readonly ShownSection[]> {
   const all = DATA.sections.map((data, index) => ({ data, index }))
   return Map.groupBy(all.filter(hasData), ({ data }) => data.topic)
 }
