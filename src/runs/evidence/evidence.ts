@@ -3,10 +3,17 @@ import type { Sample } from '../log/columns.ts'
 import { type ContainerUse, readContainerUses } from '../log/container-use.ts'
 import { coversIntervals } from '../log/descriptions.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
-import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
+import { addProfileRow, forgetLogInProfiles, type ProfileRun } from '../profiles/profile-run.ts'
+import { type Attempts, compareAttempt } from './attempts.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 import { type StandIn, standInFor } from './stand-in.ts'
-import { addToStore, type EvidenceMetric, newStores, type Stores } from './stores.ts'
+import {
+  addToStore,
+  type EvidenceMetric,
+  forgetLogInStore,
+  newStores,
+  type Stored,
+} from './stores.ts'
 
 /** Columns of one section of a metric. */
 export interface SectionColumns<Column extends string = string> {
@@ -51,7 +58,9 @@ export interface Evidence {
   readonly profiles: ProfileRun
   readonly standIns: readonly StandIn[]
   /** The stores of the metrics whose rows have facts that are not values over time. */
-  readonly stores: Stores
+  readonly stores: Map<string, Stored>
+  /** The last attempts of the containers whose processes have rows. */
+  readonly attempts: Attempts
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
 }
@@ -173,6 +182,7 @@ export function newEvidence(
     profiles: new Map(),
     standIns,
     stores: newStores(metrics),
+    attempts: new Map(),
     whole: undefined,
   }
 }
@@ -209,9 +219,22 @@ export function addToEvidence(
   addRow(own, sample, coveredBy(sample, clock), whole)
 }
 
-/** Adds a row to the profiles and the store of its metric. A part of a run has neither. */
-function keepRow({ whole, profiles, stores }: Evidence, section: RowSection, sample: Sample): void {
+/**
+ * Adds a row to the profiles and the store of its metric. A part of a run has neither. They have
+ * only the last attempt of a container: its program has begun again, with the same ranks.
+ */
+function keepRow(
+  { whole, profiles, stores, attempts }: Evidence,
+  section: RowSection,
+  sample: Sample,
+): void {
   if (whole !== undefined) return
+  const attempt = compareAttempt(attempts, sample)
+  if (attempt === 'earlier') return
+  if (attempt === 'next') {
+    forgetLogInProfiles(profiles, sample.source ?? '')
+    forgetLogInStore(stores, sample)
+  }
   addProfileRow(profiles, section, sample)
   addToStore(stores, section.name, sample)
 }

@@ -99,7 +99,8 @@ interface Growing {
 
 /** The part of an `Evidence` that is grouped by pod. */
 export interface GroupedEvidence
-  extends Pick<Evidence, 'ended' | 'podLimits' | 'uses' | 'profiles' | 'standIns' | 'stores'> {
+  extends Pick<Evidence, 'ended' | 'podLimits' | 'uses' | 'profiles' | 'standIns'> {
+  readonly stores: Stores
   readonly sections: Iterable<readonly [key: string, GroupedSection]>
 }
 

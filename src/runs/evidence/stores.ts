@@ -61,7 +61,7 @@ export interface Stored {
   readonly store: unknown
 }
 
-export function newStores(metrics: readonly EvidenceMetric[]): Stores {
+export function newStores(metrics: readonly EvidenceMetric[]): Map<string, Stored> {
   const all = metrics.flatMap(({ store }) => store ?? [])
   return new Map(all.map((of) => [of.metric, { of, store: of.create() }]))
 }
@@ -70,6 +70,17 @@ export function newStores(metrics: readonly EvidenceMetric[]): Stores {
 export function addToStore(stores: Stores, section: string, sample: Sample): void {
   const stored = stores.get(sample.metric ?? '')
   stored?.of.add(stored.store, section, sample)
+}
+
+/** Forgets the rows of a log in the store of its metric. */
+export function forgetLogInStore(
+  stores: Map<string, Stored>,
+  { metric, source }: Pick<Sample, 'metric' | 'source'>,
+): void {
+  const stored = stores.get(metric ?? '')
+  if (stored === undefined) return
+  const { of, store } = stored
+  stores.set(of.metric, { of, store: of.keepLogs(store, (log) => log !== (source ?? '')) })
 }
 
 /** Returns the store of a metric. If there is none, it is empty. */
@@ -83,7 +94,7 @@ export function storeOf<Store>(stores: Stores, of: MetricStore<Store>): Store {
 export function changeStores(
   stores: Stores,
   change: (of: MetricStore, store: unknown) => unknown,
-): Stores {
+): Map<string, Stored> {
   return new Map(
     [...stores].map(([name, { of, store }]) => [name, { of, store: change(of, store) }]),
   )

@@ -103,6 +103,13 @@ export function addProfileRow(run: ProfileRun, section: RowSection, sample: Samp
   else if (typeof sample.profile === 'string') addProcess(profileOf(run, sample), sample)
 }
 
+/** Forgets the profiles of a log. */
+export function forgetLogInProfiles(run: ProfileRun, source: string): void {
+  for (const [name, { logs }] of run) {
+    if (logs.delete(source) && logs.size === 0) run.delete(name)
+  }
+}
+
 interface Place {
   readonly whole: ProgramProfile
   readonly log: LogProfile

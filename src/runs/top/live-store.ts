@@ -1,5 +1,6 @@
+import { type Attempts, compareAttempt } from '../evidence/attempts.ts'
 import type { MetricStore } from '../evidence/stores.ts'
-import type { RowCells } from '../log/columns.ts'
+import type { RowCells, Sample } from '../log/columns.ts'
 import { findMetric } from '../metrics/index.ts'
 import type { RowTaker } from './live-log.ts'
 
@@ -27,6 +28,7 @@ interface State {
   firstAt: number | undefined
   lastAt: number
   timepoint: number
+  attempts: Attempts
 }
 
 /**
@@ -40,7 +42,8 @@ export function startLiveStore(metric: string | null, source: string): LiveStore
   if (of === undefined || stuck === undefined) return undefined
   const { isRead, create = of.create } = stuck.live
   const empty = (): State => {
-    return { store: create(), rows: [], firstAt: undefined, lastAt: 0, timepoint: 0 }
+    const rows = { rows: [], firstAt: undefined, lastAt: 0, timepoint: 0 }
+    return { store: create(), ...rows, attempts: new Map() }
   }
   const state = empty()
   return {
@@ -66,7 +69,6 @@ function addRow(
   if (at < state.lastAt) return
   state.firstAt ??= at
   if (at > state.lastAt) beginTimepoint(state, at, of)
-  if (of.isFull?.(state.store) === true) return
   const { timepoint, firstAt } = state
   const place = {
     source,
@@ -78,7 +80,11 @@ function addRow(
   }
   const time = new Date(at).toISOString()
   const moment = { timepoint, time, seconds: (at - firstAt) / 1000, interval: null }
-  of.add(state.store, section, { ...cells, kind: 'process', section, ...place, ...moment })
+  const sample = { ...cells, kind: 'process', section, ...place, ...moment } as Sample
+  const attempt = compareAttempt(state.attempts, sample)
+  if (attempt === 'earlier') return
+  if (attempt === 'next') state.store = of.keepLogs(state.store, () => false)
+  if (of.isFull?.(state.store) !== true) of.add(state.store, section, sample)
 }
 
 function beginTimepoint(state: State, at: number, { forgetEnded }: MetricStore): void {

@@ -17,7 +17,6 @@ pub fn run(data: &[u8]) {
     seal(&mut file);
     if let Some(trace) = read(file.as_slice()) {
         let rows = ProcessRows {
-            attempt: 1,
             time: "",
             trace: &trace,
             pid: Some(1),

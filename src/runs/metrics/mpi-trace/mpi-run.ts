@@ -15,8 +15,6 @@ export interface MpiRun {
   readonly starting: StartingProcesses
   /** The process of the last rows of each log and process. */
   readonly running: Map<string, MpiProcess>
-  /** The last attempt of the target of each log, if it is not the first one. */
-  readonly attempts: Map<string, number>
   /** The names of calls and communicators, each of them once. */
   readonly names: Map<string, string>
   /** Whether only the end of the logs is read, in which the row of a process may be missing. */
@@ -105,8 +103,7 @@ export function withoutEnded(run: MpiRun): MpiRun {
 
 /** @param isTail whether only the end of the logs is read */
 export function newMpiRun(isTail = false): MpiRun {
-  const maps = { starting: new Map(), running: new Map(), attempts: new Map(), names: new Map() }
-  return { processes: [], ...maps, isTail }
+  return { processes: [], starting: new Map(), running: new Map(), names: new Map(), isTail }
 }
 
 /** Returns the calls of the processes of some of the logs. */
@@ -122,43 +119,14 @@ export function keepLogs(run: MpiRun, isKept: (source: string) => boolean): MpiR
 /**
  * Adds a row of the metric mpi-trace. The rows of a timepoint replace those before, because all
  * values are sums since MPI_Init. In a log, the row of a process precedes the rows of its calls.
- * Only the processes of the last attempt of a target are kept: the program has begun again, with
- * the same ranks.
  */
 export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
-  if (!isOfLastAttempt(run, sample)) {
-    leaveOut(run, sample)
-    return
-  }
   if (section === 'start') addStarting(run.starting, sample)
   if (section === 'rank' || section === 'open') removeStarting(run.starting, sample)
   if (section === 'rank') addProcess(run, sample)
   if (section === 'open' && run.isTail) addRunning(run, sample)
   const process = run.running.get(keyOf(sample))
   if (process !== undefined) addDetail(run, process, section, sample)
-}
-
-/**
- * Reports whether a row is of the last attempt of its target. Forgets the processes of the attempts
- * before when a later one begins. Only the rows about processes have the number of the attempt.
- */
-function isOfLastAttempt(run: MpiRun, { source: name, attempt }: Sample): boolean {
-  const source = name ?? ''
-  const last = run.attempts.get(source) ?? 1
-  if (typeof attempt !== 'number' || attempt === last) return true
-  if (attempt < last) return false
-  run.attempts.set(source, attempt)
-  forgetLog(run, source)
-  return true
-}
-
-function forgetLog({ processes, starting, running }: MpiRun, source: string): void {
-  const kept = processes.filter((process) => process.source !== source)
-  processes.splice(0, processes.length, ...kept)
-  const isOfLog = ([, process]: readonly [string, { readonly source: string }]) =>
-    process.source === source
-  for (const [key] of [...starting].filter(isOfLog)) starting.delete(key)
-  for (const [key] of [...running].filter(isOfLog)) running.delete(key)
 }
 
 function addDetail(run: MpiRun, process: MpiProcess, section: string, sample: Sample): void {

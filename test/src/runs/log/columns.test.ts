@@ -6,7 +6,7 @@ import { BUILT_IN_ROWS } from './built-in.ts'
 /** The first columns of the CSV, which never change. */
 const FIRST = `
   kind source metric namespace pod node pod_index timepoint time
-  seconds interval container program pid tid uid percent_usr percent_system
+  seconds interval container program pid attempt tid uid percent_usr percent_system
   percent_guest percent_wait percent_cpu cpu usr_ms system_ms guest_ms kb_rd_s kb_wr_s
   kb_ccwr_s iodelay prio policy minflt_s majflt_s vsz rss percent_mem
   minflt_nr majflt_nr stksize stkref threads fd_nr cswch_s nvcswch_s device
@@ -22,7 +22,7 @@ t.test('the columns of the built-in metrics keep their names and their order', a
     'section',
   ])
   const { sections } = BUILT_IN_ROWS.get('perf-sysstat') ?? { sections: [] }
-  t.equal(sections[0]?.columns.length, 33)
+  t.equal(sections[0]?.columns.length, 34)
 })
 
 t.test('columns of other metrics follow, and metrics share columns of equal names', async (t) => {

@@ -49,6 +49,19 @@ t.test('top names the rank of NCCL that is late, and its pod', async (t) => {
   t.strictSame([...(findNoProgress(pods, now)[0]?.pods ?? [])], ['hpc/app-3'])
 })
 
+t.test('a pod whose program was started again does not wait', async (t) => {
+  const times = [0, 60, 120]
+  const stopped = { process_state: 'stopped' }
+  const hung = times.flatMap((seconds) => [
+    ...answerRows(seconds, { ranks: [lateCells(3)], service: { without_change: seconds } }),
+    processRow(3, seconds, stopped),
+  ])
+  t.equal(findNoProgress([livePod(0, hung)], now).length, 1)
+  const again = processRow(0, 121, { attempt: 2 })
+  const late = processRow(3, 122, stopped)
+  t.strictSame(findNoProgress([livePod(0, [...hung, again, late])], now), [])
+})
+
 t.test('an observer without new rows says nothing', async (t) => {
   const rows = answerRows(120, { ranks: [lateCells(3)] })
   t.equal(findNoProgress([livePod(0, rows)], now).length, 1)

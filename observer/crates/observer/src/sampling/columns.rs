@@ -207,7 +207,17 @@ pub const PROCESS: Columns = Columns::new(&[
         )
         .key(),
     ),
+    Part::Column(ATTEMPT),
 ]);
+
+/// The attempt of the process of a row. It is missing in the rows of the first one, and a part of
+/// the end of a row as well.
+pub const ATTEMPT: Column = Column::new(
+    "attempt",
+    false,
+    "the start of the container, of those that were observed: 2 after its first restart; null for \
+     the first one",
+);
 
 /// The columns that tell the programs of the summary apart.
 pub const PROGRAM: Columns = Columns::new(&[

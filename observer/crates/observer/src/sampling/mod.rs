@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod accounts;
+pub mod attempts;
 pub mod capacity;
 pub mod columns;
 pub mod container_time;

@@ -22,6 +22,7 @@ use crate::sampling::last_use::LastUse;
 use crate::sampling::measure::Meter;
 use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::program::is_interpreter;
+use crate::sampling::row;
 
 /// The maximum bytes of a new name once the names of all processes take too much memory.
 const SHORT_NAME: usize = 16;
@@ -488,6 +489,7 @@ impl ProcessTable {
         }
         tail.extend_from_slice(b",\"program\":");
         push_string(&mut tail, process.program.as_deref().unwrap_or_default());
+        row::attempt(&mut tail, ",\"attempt\":", process.attempt);
         tail.push(b'}');
         process.tail = tail.into();
     }

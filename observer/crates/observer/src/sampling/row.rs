@@ -31,6 +31,13 @@ pub fn number(out: &mut Vec<u8>, key: &str, value: impl Into<Option<u64>>) {
     push_or_null(out, value.into());
 }
 
+/// Appends the attempt of a process, unless it is the first one.
+pub fn attempt(out: &mut Vec<u8>, key: &str, value: u32) {
+    if value > 1 {
+        number(out, key, u64::from(value));
+    }
+}
+
 /// Appends a text, or null.
 pub fn text<'a>(out: &mut Vec<u8>, key: &str, value: impl Into<Option<&'a str>>) {
     out.extend_from_slice(key.as_bytes());
@@ -341,7 +348,7 @@ mod tests {
         let [Part::Shared(keys), name, Part::Shared(shared), ..] = EXAMPLE.columns.parts else {
             panic!()
         };
-        assert_eq!(keys.parts.len(), 3);
+        assert_eq!(keys.parts.len(), 4);
         assert_eq!(shared.export, Some("other.section"));
         let Part::Column(name) = name else { panic!() };
         assert!(name.is_text && name.is_key && name.meaning == " a text");

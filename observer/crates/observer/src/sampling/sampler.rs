@@ -145,6 +145,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Returns the beginning of a sentence about the last attempt of the target. It is empty if
+    /// only one was observed.
+    pub fn since_restart(&self) -> String {
+        if self.processes.containers.target_attempt() > 1 {
+            format!(
+                "since container {} was started again, ",
+                self.settings.target
+            )
+        } else {
+            String::new()
+        }
+    }
+
     /// Begins the line of the summary for the whole run.
     pub fn begin_whole(&self) -> Vec<u8> {
         let (metric, pod) = (self.settings.metric.name, self.settings.pod());
@@ -265,6 +278,11 @@ impl<'a> Run<'a> {
             let unknown = "the I/O and the open files of a process cannot be read";
             let log = &mut self.session.log;
             self.notices.report(format!("{unknown}: {reason}"), log);
+        }
+        if self.processes.containers.target_attempt() > 1 {
+            let target = &self.settings.target;
+            let text = format!("container {target} was started again");
+            self.notices.report(text, &mut self.session.log);
         }
         self.session.note_export_problem();
     }

@@ -89,9 +89,15 @@ fn is_before(start: f64, recorded_at: Option<u64>, file: &File) -> bool {
         let at = float(at) / 1e9;
         return at < start || at > now;
     }
-    let written = file.metadata().and_then(|facts| facts.modified()).ok();
-    let age = written.and_then(|at| at.elapsed().ok());
-    age.is_some_and(|age| age.as_secs_f64() > now - start)
+    last_change(file).is_some_and(|at| float(at) / 1e9 < start)
+}
+
+/// Returns when a file was last written, in nanoseconds since boot, by the clock of the node.
+/// `None` if that is in the future.
+pub fn last_change(file: &File) -> Option<u64> {
+    let written = file.metadata().and_then(|facts| facts.modified()).ok()?;
+    let age = u64::try_from(written.elapsed().ok()?.as_nanos()).ok()?;
+    Some(clock::boot_nanoseconds().saturating_sub(age))
 }
 
 /// Returns a count with its noun, such as `1 process` or `2 processes`.

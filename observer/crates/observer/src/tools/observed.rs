@@ -40,6 +40,8 @@ impl Kind {
 pub struct Observed<T> {
     /// The process id in the PID namespace of the pod.
     pub pid: i32,
+    /// The attempt of its container.
+    pub attempt: u32,
     /// The end of its rows: the container and the program.
     pub tail: Box<[u8]>,
     /// The name of the program.
@@ -63,6 +65,7 @@ impl<T: Default> Observed<T> {
     fn new(process: &Process) -> Self {
         let mut observed = Self {
             pid: process.pid,
+            attempt: process.attempt,
             tail: Box::default(),
             program: String::new(),
             has_ended: true,

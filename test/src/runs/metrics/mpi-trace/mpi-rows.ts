@@ -21,7 +21,7 @@ export interface TracedProcess {
   readonly rank: number | null
   readonly size: number
   readonly job?: string | null
-  /** The start of the container; missing as in logs from before this column. */
+  /** The start of the container; missing for the first one. */
   readonly attempt?: number
   readonly state?: string
   readonly elapsed?: number
@@ -43,17 +43,17 @@ export function mpiLines(process: TracedProcess): readonly string[] {
   const { calls = [], communicators = {}, library = 'Open MPI v4.1.4', pid = 100 } = process
   const pod = process.pod ?? String(rank)
   const identity = { container: 'app', program: 'lmp', pid, mpi_rank: rank }
+  const start = process.attempt === undefined ? {} : { attempt: process.attempt }
   const row = (section: string, cells: object) =>
     JSON.stringify({
       ...{ kind: 'process', source: `hpc/job-${pod}/mpi-trace`, metric: 'mpi-trace' },
       ...{ namespace: 'hpc', pod: `job-${pod}`, node: 'n', pod_index: pod },
       ...{ timepoint, time: '2026-03-01T10:00:00.000Z', seconds: 10 * timepoint, interval: null },
-      ...{ section, ...identity, ...cells },
+      ...{ section, ...identity, ...start, ...cells },
     })
   const seconds = process.seconds ?? calls.reduce((sum, [, , , own]) => sum + own, 0)
-  const start = process.attempt === undefined ? {} : { attempt: process.attempt }
   const until = { state, elapsed, mpi_seconds: seconds }
-  const own = { mpi_size: size, mpi_library: library, job, ...start, ...until }
+  const own = { mpi_size: size, mpi_library: library, job, ...until }
   return [
     row('rank', { ...own, calls: 10 * calls.length, bytes: 1000 * calls.length }),
     ...Object.entries(communicators).map(([communicator, blocks]) =>

@@ -45,10 +45,10 @@ t.test('processes without a process id are told apart by their ranks', async (t)
 t.test('only the last attempt of the target of each log counts', async (t) => {
   const calls = [['MPI_Send', 'world', '1', 2]] as const
   const pod = { pod: 'a', size: 2, job: null } as const
-  const killed = [0, 1].map((rank) => ({ ...pod, rank, pid: rank + 7, state: 'lost', attempt: 1 }))
+  const killed = [0, 1].map((rank) => ({ ...pod, rank, pid: rank + 7, state: 'lost' }))
   const again = [0, 1].map((rank) => ({ ...pod, rank, pid: rank + 17, attempt: 2, calls }))
-  const late = { ...pod, rank: 1, pid: 9, state: 'lost', attempt: 1, calls }
-  const other = { ...pod, pod: 'b', rank: 0, attempt: 1 }
+  const late = { ...pod, rank: 1, pid: 9, state: 'lost', calls }
+  const other = { ...pod, pod: 'b', rank: 0 }
   const processes = processesOf(...killed, other, ...again, late)
   t.strictSame(
     processes.map(({ source, pid }) => [source, pid]),

@@ -28,8 +28,6 @@ pub struct Entered {
 /// A process that has not called `MPI_Init`.
 struct AbsentProcess {
     pid: u32,
-    /// The attempt of its container.
-    attempt: u32,
     /// The end of its rows.
     tail: Box<[u8]>,
 }
@@ -57,7 +55,6 @@ impl Absent {
             };
             let shown_process = AbsentProcess {
                 pid: process.pid.unsigned_abs(),
-                attempt: process.attempt,
                 tail: process.tail.clone(),
             };
             let age = clock::since_boot() - started_at(process, &table.meter.machine);
@@ -122,7 +119,6 @@ fn row<'a>(
     StartRow {
         time,
         pid: process.pid,
-        attempt: process.attempt,
         assigned,
         call: None,
         microseconds: u64::try_from(age.as_micros()).unwrap_or(0),

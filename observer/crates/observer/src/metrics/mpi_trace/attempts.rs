@@ -1,6 +1,7 @@
 //! The attempts of the target that were observed, and the numbers of their processes.
 
 use super::file::Trace;
+use crate::sampling::attempts::LastAttempt;
 use crate::tools::earlier::counted;
 
 /// The maximum ranks that are named.
@@ -54,25 +55,10 @@ impl CountedProcesses {
 /// The attempts of the target that were observed.
 #[derive(Default)]
 pub struct Attempts {
-    /// The number of the last one; 0 before the first scan.
-    pub last: u32,
-    /// When its first process started, in nanoseconds since boot.
-    pub began: u64,
+    /// The last one.
+    pub last: LastAttempt,
     /// The processes of the attempts before that have ended, and are not reported yet.
     pub before: CountedProcesses,
-}
-
-impl Attempts {
-    /// Whether a process belongs to an attempt before the last one. `began` is when its file was
-    /// begun, in nanoseconds since boot; 0 if that is not known.
-    pub fn is_earlier(&self, began: u64) -> bool {
-        self.last > 1 && began > 0 && began < self.began
-    }
-
-    /// Returns the number of the attempt to which a process belongs.
-    pub fn of(&self, began: u64) -> u32 {
-        self.last.max(1) - u32::from(self.is_earlier(began))
-    }
 }
 
 #[cfg(test)]

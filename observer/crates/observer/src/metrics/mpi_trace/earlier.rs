@@ -3,43 +3,29 @@
 //! observed have rows. Both are reported, and are no part of the summary: the program has begun
 //! again with the same ranks.
 
-use std::time::Duration;
-
-use encode::number::float;
-
 use super::attempts::{Attempts, CountedProcesses};
 use super::file::{self, Trace};
 use super::{MpiTrace, Traced};
+use crate::sampling::attempts::LastAttempt;
 use crate::sampling::sampler::Run;
 
 impl MpiTrace {
     /// Begins to count again if the target was started again since the last scan.
     pub(super) fn begin_attempt(&mut self, run: &mut Run<'_>) {
-        let table = &run.processes;
-        let number = table.containers.target_attempt();
-        if number <= self.attempts.last {
+        let last = LastAttempt::of(&run.processes);
+        if last.number <= self.attempts.last.number {
             return;
         }
-        let start = table.containers.target_start().unwrap_or(0);
-        let start = Duration::try_from_secs_f64(float(start) / table.meter.machine.ticks);
-        let began = start.unwrap_or_default().as_nanos();
         let before = std::mem::take(&mut self.totals).processes;
-        self.attempts = Attempts {
-            last: number,
-            began: u64::try_from(began).unwrap_or(u64::MAX),
-            before,
-        };
+        self.attempts = Attempts { last, before };
     }
 
     /// Reports the processes of the attempts before, once their last rows are written.
-    pub(super) fn note_attempts(&mut self, run: &Run<'_>) {
+    pub(super) fn note_attempts(&mut self) {
         let before = std::mem::take(&mut self.attempts.before);
         if before.count > 0 {
             let processes = before.describe("the attempt before");
-            let target = &run.settings.target;
-            self.folder.note(format!(
-                "container {target} was started again; not counted: {processes}"
-            ));
+            self.folder.note(format!("not counted: {processes}"));
         }
     }
 
@@ -72,7 +58,7 @@ impl MpiTrace {
 
     /// Adds a process that has ended to those of its attempt.
     pub(super) fn count(&mut self, trace: &Trace, pid: Option<u32>, has_ended: bool) {
-        if self.attempts.is_earlier(trace.began) {
+        if self.attempts.last.is_after(trace.began) {
             self.attempts.before.add(trace);
         } else {
             self.totals.add(trace, pid, has_ended);

@@ -45,7 +45,7 @@ use crate::runtime::settings::Settings;
 use crate::sampling::columns::Rows;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::nanoseconds;
+use crate::sampling::row::{self, nanoseconds};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
@@ -201,7 +201,7 @@ impl Sampler for MpiTrace {
         }
         self.list(run);
         self.write_ended(run, None);
-        self.note_attempts(run);
+        self.note_attempts();
         self.write_notices(run);
     }
 
@@ -225,7 +225,7 @@ impl Sampler for MpiTrace {
         run.processes.time = WallTime::now();
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, Some(until));
-        self.note_attempts(run);
+        self.note_attempts();
         let time = run.processes.time.precise_timestamp();
         self.folder
             .write_raw_files(&time, run.session, Until::End(until));
@@ -237,8 +237,10 @@ impl Sampler for MpiTrace {
         if self.folder.results().is_some() && is_unexplained && run.progress.has_started {
             let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
                        MPI in another way than by its symbols or with dlsym";
-            self.folder
-                .note(format!("no process has recorded calls of MPI: {why}"));
+            let since = run.since_restart();
+            self.folder.note(format!(
+                "{since}no process has recorded calls of MPI: {why}"
+            ));
         }
         self.write_notices(run);
         let mut whole = run.begin_whole();
@@ -388,7 +390,6 @@ impl MpiTrace {
         };
         let owner = Owner {
             pid,
-            attempt: self.attempts.of(traced.began),
             tail: &tail,
             has_ended,
         };
@@ -406,7 +407,7 @@ impl MpiTrace {
     /// Returns the ranks of this attempt that have called `MPI_Init`, or use sessions.
     fn entered(&self) -> Vec<Entered> {
         let all = self.processes.values();
-        let own = all.filter(|traced| !self.attempts.is_earlier(traced.began));
+        let own = all.filter(|traced| !self.attempts.last.is_after(traced.began));
         own.filter_map(|traced| {
             let assigned = traced.member.as_ref().map(|member| Assigned {
                 job: member.job.clone(),
@@ -464,7 +465,7 @@ impl MpiTrace {
     fn is_running(&self, run: &mut Run<'_>, name: ResultName) -> bool {
         let traced = self.processes.get(&name);
         let began = traced.map_or(0, |traced| traced.began);
-        if self.attempts.is_earlier(began) {
+        if self.attempts.last.is_after(began) {
             return false;
         }
         let Some(pid) = self.pid_of(name) else {
@@ -505,7 +506,6 @@ impl MpiTrace {
             time,
             trace: &trace,
             pid: self.known_pid(name),
-            attempt: self.attempts.of(trace.began),
             has_ended: false,
             tail: &tail,
         };
@@ -600,7 +600,6 @@ impl MpiTrace {
             time: &time,
             trace: &trace,
             pid,
-            attempt: self.attempts.of(trace.began),
             has_ended,
             tail: &tail,
         };
@@ -694,6 +693,9 @@ impl MpiTrace {
         let mut tail = Vec::new();
         push_text(&mut tail, "container", has_names.then_some(target));
         push_text(&mut tail, "program", None);
+        let began = known.map_or(0, |traced| traced.began);
+        let number = self.attempts.last.number_at(began);
+        row::attempt(&mut tail, ",\"attempt\":", number);
         tail.push(b'}');
         tail.into()
     }

@@ -22,8 +22,6 @@ pub struct ProcessRows<'a> {
     pub pid: Option<u32>,
     /// Whether the process has ended.
     pub has_ended: bool,
-    /// The number of the attempt of the target.
-    pub attempt: u32,
     /// The end of each row.
     pub tail: &'a [u8],
 }
@@ -43,9 +41,6 @@ impl ProcessRows<'_> {
             /// the identifier of the job, from PMIX_NAMESPACE, FLUX_JOB_ID, SLURM_JOB_ID or
             /// PMI_JOBID
             job: text(some(&trace.job));
-            /// the start of the container to which the process belongs, of those that were
-            /// observed: 2 after the first restart
-            attempt: number(u64::from(self.attempt)) => gauge("count").not_exported();
             /// running; finalized, exited without MPI_Finalize, or aborted by MPI_Abort; lost if
             /// the process ended in another way
             state: text(state_name(trace.state, self.has_ended));
@@ -388,7 +383,6 @@ pub(super) mod tests {
             trace,
             pid: Some(7),
             has_ended: true,
-            attempt: 1,
             tail,
         }
     }

@@ -34,8 +34,6 @@ pub struct SharedMemory {
 pub struct Owner<'a> {
     /// The process id in the PID namespace of the pod.
     pub pid: u32,
-    /// The number of the attempt of the target.
-    pub attempt: u32,
     /// The end of each row.
     pub tail: &'a [u8],
     /// Whether the process has ended.
@@ -96,7 +94,6 @@ impl SharedMemory {
         StartRow {
             time,
             pid: owner.pid,
-            attempt: owner.attempt,
             assigned,
             call: Some(call),
             microseconds: clock::boot_nanoseconds().saturating_sub(since) / 1000,

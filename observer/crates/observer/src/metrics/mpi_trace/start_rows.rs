@@ -11,8 +11,6 @@ pub struct StartRow<'a> {
     pub time: &'a str,
     /// The process id in the PID namespace of the pod.
     pub pid: u32,
-    /// The number of the attempt of the target.
-    pub attempt: u32,
     /// What the launcher has assigned to the process.
     pub assigned: &'a Assigned,
     /// The function in which the process is, without `MPI_`; `None` if it has not called it.
@@ -48,8 +46,6 @@ impl StartRow<'_> {
                 => gauge("count").not_exported();
             /// the identifier of the job, as in the section rank
             job: text(some(job));
-            /// the start of the container, as in the section rank
-            attempt: number(u64::from(self.attempt)) => gauge("count").not_exported();
             /// MPI_Init or MPI_Init_thread; null if the process has called neither
             call: text(self.call.map(|call| format!("MPI_{call}")).as_deref());
             /// time since the call began, or without a call since the process started
@@ -71,7 +67,6 @@ mod tests {
         let row = StartRow {
             time: "T",
             pid: 7,
-            attempt: 1,
             assigned,
             call,
             microseconds: 2_500_000,
