@@ -14,11 +14,12 @@ export async function profiledPod(
   t: Test,
   env: NodeJS.ProcessEnv = {},
   as: Users = {},
+  mode: NodeJS.ProcessEnv = CONTAINER,
 ): Promise<ProfiledPod> {
   const results = openFolder('ridealong-results-')
   t.teardown(() => rm(results, { recursive: true, force: true }))
   const pod = await podOf(t)
-  const settings = { ...CONTAINER, RIDEALONG_RESULTS: results, ...env }
+  const settings = { ...mode, RIDEALONG_RESULTS: results, ...env }
   const { LD_PRELOAD, ...variables } = sampling()
   const options = { metric: 'python-profile', settings, tool: { LD_PRELOAD }, as } as const
   return { ...(await watchPod(pod, { ...options, env: variables })), settings }

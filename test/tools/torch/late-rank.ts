@@ -9,10 +9,15 @@ import { CONTAINER, watchPod } from '../watched-pod.ts'
 import { program, recording } from './torch-tool.ts'
 
 /** Starts a pod with the observer. Programs in the target have the tool. */
-export async function recordedPod(t: Test, env: NodeJS.ProcessEnv, rate = 60) {
+export async function recordedPod(
+  t: Test,
+  env: NodeJS.ProcessEnv,
+  rate = 60,
+  mode: NodeJS.ProcessEnv = CONTAINER,
+) {
   const results = openFolder('ridealong-results-')
   t.teardown(() => rm(results, { recursive: true, force: true }))
-  const settings = { ...CONTAINER, RIDEALONG_RESULTS: results }
+  const settings = { ...mode, RIDEALONG_RESULTS: results }
   const { LD_PRELOAD, ...variables } = recording(rate)
   return watchPod(await podOf(t), {
     ...{ metric: 'torch-collectives', settings, tool: { LD_PRELOAD }, as: {} },

@@ -22,6 +22,7 @@ export async function tracedPod(
   t: Test,
   options: { readonly step: number; readonly steps: number },
   as: Users,
+  mode: NodeJS.ProcessEnv = CONTAINER,
 ): Promise<WatchedPod> {
   const results = openFolder('ridealong-results-')
   chmodSync(results, 0o1777)
@@ -30,7 +31,7 @@ export async function tracedPod(
   const pod = await watchPod(await podOf(t), {
     metric: 'torch-trace',
     settings: {
-      ...CONTAINER,
+      ...mode,
       RIDEALONG_RESULTS: results,
       RIDEALONG_OPTION_STEP: String(options.step),
       RIDEALONG_OPTION_STEPS: String(options.steps),

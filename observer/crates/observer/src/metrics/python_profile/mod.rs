@@ -21,6 +21,7 @@ use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::attempts::OfLastAttempt;
 use crate::sampling::columns::Rows;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
@@ -78,9 +79,7 @@ fn run(settings: Settings, session: &mut Session) {
         folder: Folder::open(&settings.folder),
         processes: ObservedProcesses::default(),
         beginning: None,
-        profiles: 0,
-        samples: 0,
-        time: 0,
+        totals: OfLastAttempt::default(),
     };
     sampler::run(profiler, settings, session);
 }
@@ -90,8 +89,12 @@ struct PythonProfile {
     processes: ObservedProcesses<()>,
     /// When the first process was observed.
     beginning: Option<Beginning>,
-    /// The processes with last rows, their samples, and the time of all their threads in
-    /// nanoseconds.
+    totals: OfLastAttempt<Totals>,
+}
+
+/// The processes with last rows, their samples, and the time of all their threads in nanoseconds.
+#[derive(Default)]
+struct Totals {
     profiles: u64,
     samples: u64,
     time: u64,
@@ -166,17 +169,20 @@ impl Sampler for PythonProfile {
         // The processes may have rows with the time of the last scan.
         run.processes.time = linux::clock::WallTime::now();
         self.write_ended(run, Some(until));
-        if self.profiles == 0 && run.progress.has_started {
+        self.totals.begin(run.processes.containers.target_attempt());
+        let totals = self.totals.get();
+        if totals.profiles == 0 && run.progress.has_started {
             let why = "none runs CPython, lived until the observer saw it, or could share its \
                        memory";
+            let since = run.since_restart();
             self.folder
-                .note(format!("no process has a profile of Python: {why}"));
+                .note(format!("{since}no process has a profile of Python: {why}"));
         }
         self.folder.write_notices(&mut run.session.log);
         let mut whole = run.begin_whole();
-        push_known(&mut whole, "profiles", Some(self.profiles));
-        push_known(&mut whole, "samples", Some(self.samples));
-        nanoseconds(&mut whole, ",\"wall\":", self.time);
+        push_known(&mut whole, "profiles", Some(totals.profiles));
+        push_known(&mut whole, "samples", Some(totals.samples));
+        nanoseconds(&mut whole, ",\"wall\":", totals.time);
         whole.push(b'}');
         vec![whole]
     }
@@ -224,9 +230,11 @@ impl PythonProfile {
         };
         self.note_limits(process, &profile);
         let [all, _] = tally::totals(&profile);
-        self.profiles += 1;
-        self.samples = self.samples.saturating_add(profile.samples);
-        self.time = self.time.saturating_add(all.time);
+        if let Some(totals) = self.totals.of(process.attempt) {
+            totals.profiles += 1;
+            totals.samples = totals.samples.saturating_add(profile.samples);
+            totals.time = totals.time.saturating_add(all.time);
+        }
         let Some(share) = self.share_of(run, &profile, left, early) else {
             let text = "the log has no room for the rows of all processes; see the option max-log";
             self.folder.note(text.to_owned());

@@ -23,6 +23,7 @@ use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::attempts::OfLastAttempt;
 use crate::sampling::columns::Rows;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
@@ -80,7 +81,7 @@ fn run(settings: Settings, session: &mut Session) {
     let observer = TorchCollectives {
         folder: Folder::open(&settings.folder),
         processes: ObservedProcesses::default(),
-        totals: Totals::default(),
+        totals: OfLastAttempt::default(),
     };
     sampler::run(observer, settings, session);
 }
@@ -88,7 +89,7 @@ fn run(settings: Settings, session: &mut Session) {
 struct TorchCollectives {
     folder: Folder,
     processes: ObservedProcesses<Written>,
-    totals: Totals,
+    totals: OfLastAttempt<Totals>,
 }
 
 /// The calls of a process that have rows, or for whose rows there was no room.
@@ -185,7 +186,9 @@ impl Sampler for TorchCollectives {
                 continue;
             };
             let written = write(process, run, &mut self.folder, false, most);
-            self.totals.add(written);
+            if let Some(totals) = self.totals.of(process.attempt) {
+                totals.add(written);
+            }
         }
     }
 
@@ -197,18 +200,21 @@ impl Sampler for TorchCollectives {
         // The processes may have rows with the time of the last scan.
         run.processes.time = clock::WallTime::now();
         self.write_ended(run, Some(until));
-        if self.totals.processes == 0 && run.progress.has_started {
+        self.totals.begin(run.processes.containers.target_attempt());
+        let totals = self.totals.get();
+        if totals.processes == 0 && run.progress.has_started {
             let why = "none made a process group with a version of PyTorch that has the recorder, \
                        lived until the observer saw it, or could share its memory";
+            let since = run.since_restart();
             self.folder.note(format!(
-                "no process has recorded collective operations: {why}"
+                "{since}no process has recorded collective operations: {why}"
             ));
         }
         self.folder.write_notices(&mut run.session.log);
         let mut whole = run.begin_whole();
-        push_known(&mut whole, "ranks", Some(self.totals.processes));
-        push_known(&mut whole, "calls", Some(self.totals.calls));
-        nanoseconds(&mut whole, ",\"longest_copy\":", self.totals.longest);
+        push_known(&mut whole, "ranks", Some(totals.processes));
+        push_known(&mut whole, "calls", Some(totals.calls));
+        nanoseconds(&mut whole, ",\"longest_copy\":", totals.longest);
         whole.push(b'}');
         vec![whole]
     }
@@ -248,8 +254,10 @@ impl TorchCollectives {
         let most = ((room / cost) as usize).min(MAX_LAST);
         let has_ended = process.has_ended;
         let written = write(process, run, &mut self.folder, has_ended, most);
-        self.totals.processes += u64::from(written.is_some());
-        self.totals.add(written);
+        if let Some(totals) = self.totals.of(process.attempt) {
+            totals.processes += u64::from(written.is_some());
+            totals.add(written);
+        }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::attempts::OfLastAttempt;
 use crate::sampling::columns::Rows;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::sampler::{self, Run, Sampler};
@@ -91,17 +92,17 @@ struct TorchTrace {
     /// The ranks of the processes.
     ranks: WorldRanks,
     living: BTreeMap<Key, Traced>,
-    /// The ended processes that have asked for a trace, and have none.
-    without: Without,
+    outcomes: OfLastAttempt<Outcomes>,
     /// The names that files have, or can have.
     names: BTreeSet<ResultName>,
-    totals: Totals,
 }
 
 /// A process that may record a trace.
 struct Traced {
     key: Key,
     pid: i32,
+    /// The attempt of its container.
+    attempt: u32,
     name: ResultName,
     rank: Option<u32>,
     /// The end of its row: the container and the program.
@@ -156,8 +157,31 @@ impl Without {
     }
 }
 
-/// The processes by the outcome.
+/// The outcomes of the processes of an attempt.
 #[derive(Default)]
+struct Outcomes {
+    totals: Totals,
+    /// The ended processes that have asked for a trace, and have none.
+    without: Without,
+}
+
+impl Outcomes {
+    /// Adds the outcome of a process.
+    fn add(&mut self, rank: Option<u32>, outcome: Outcome) {
+        match outcome {
+            Outcome::Complete { .. } => self.totals.complete += 1,
+            Outcome::Incomplete => self.totals.incomplete += 1,
+            Outcome::Missing => {
+                self.totals.missing += 1;
+                return;
+            }
+        }
+        self.without.take_trace(rank);
+    }
+}
+
+/// The processes by the outcome.
+#[derive(Clone, Copy, Default)]
 struct Totals {
     complete: u64,
     incomplete: u64,
@@ -187,9 +211,8 @@ impl Sampler for TorchTrace {
         for (_, process) in std::mem::take(&mut self.living) {
             self.end(run, process);
         }
-        for process in self.without.take() {
-            let (folder, totals) = (&mut self.folder, &mut self.totals);
-            write_row(run, folder, totals, &process, Outcome::Missing);
+        for process in self.outcomes.get().without.take() {
+            self.write_row(run, &process, Outcome::Missing);
         }
         self.note_problems(run);
         self.copy_files(run, Until::End(clock::since_boot() + MAX_END));
@@ -198,7 +221,7 @@ impl Sampler for TorchTrace {
             complete,
             incomplete,
             missing,
-        } = self.totals;
+        } = self.outcomes.get().totals;
         push_known(&mut whole, "traces", Some(complete));
         push_known(&mut whole, "incomplete", Some(incomplete));
         push_known(&mut whole, "missing", Some(missing));
@@ -216,9 +239,8 @@ impl TorchTrace {
             listener,
             ranks: WorldRanks::default(),
             living: BTreeMap::new(),
-            without: Without::default(),
+            outcomes: OfLastAttempt::default(),
             names: earlier.into_iter().flatten().collect(),
-            totals: Totals::default(),
         }
     }
 
@@ -252,6 +274,7 @@ impl TorchTrace {
         for process in self.take_over(|key| all.get(key).is_none_or(|process| process.is_zombie)) {
             self.end(run, process);
         }
+        self.begin_attempt(run);
         for key in run.processes.observed.clone() {
             let process = run.processes.all.get(&key);
             if let Some(process) = process.filter(|process| !process.is_zombie) {
@@ -259,6 +282,17 @@ impl TorchTrace {
             }
         }
         self.write_complete(run);
+    }
+
+    /// Begins to count again if the target was started again since the last scan. Then all
+    /// processes of the attempt before have ended.
+    fn begin_attempt(&mut self, run: &mut Run<'_>) {
+        let number = run.processes.containers.target_attempt();
+        if let Some(mut before) = self.outcomes.begin(number) {
+            for process in before.without.take() {
+                self.write_row(run, &process, Outcome::Missing);
+            }
+        }
     }
 
     /// Takes the processes that have ended out of the list.
@@ -285,6 +319,7 @@ impl TorchTrace {
             Traced {
                 key,
                 pid: process.pid,
+                attempt: process.attempt,
                 name,
                 rank: None,
                 tail: Box::default(),
@@ -293,19 +328,22 @@ impl TorchTrace {
         });
         traced.tail.clone_from(&process.tail);
         traced.rank = self.ranks.get(&key).map(|(rank, _)| rank);
-        self.without.see(traced.rank);
+        if let Some(outcomes) = self.outcomes.of(traced.attempt) {
+            outcomes.without.see(traced.rank);
+        }
     }
 
     /// Writes the rows of the processes whose trace is complete.
     fn write_complete(&mut self, run: &mut Run<'_>) {
         for key in self.living.keys().copied().collect::<Vec<_>>() {
             let open = self.living.get(&key).filter(|process| !process.is_done);
-            let outcome = open.and_then(|process| self.complete(process.name));
-            if let (Some(outcome), Some(process)) = (outcome, self.living.get_mut(&key)) {
+            let Some(outcome) = open.and_then(|process| self.complete(process.name)) else {
+                continue;
+            };
+            if let Some(mut process) = self.living.remove(&key) {
                 process.is_done = true;
-                self.without.take_trace(process.rank);
-                let folder = &mut self.folder;
-                write_row(run, folder, &mut self.totals, process, outcome);
+                self.write_row(run, &process, outcome);
+                self.living.insert(key, process);
             }
         }
     }
@@ -314,8 +352,34 @@ impl TorchTrace {
     /// unless it has a row. Rows of processes without a trace follow at the end.
     fn end(&mut self, run: &mut Run<'_>, process: Traced) {
         if let Some((process, outcome)) = self.forget(process) {
-            let (folder, totals) = (&mut self.folder, &mut self.totals);
-            write_row(run, folder, totals, &process, outcome);
+            self.write_row(run, &process, outcome);
+        }
+    }
+
+    /// Writes the row of a process, and adds its file to those that are copied into the log.
+    fn write_row(&mut self, run: &mut Run<'_>, process: &Traced, outcome: Outcome) {
+        if let Some(outcomes) = self.outcomes.of(process.attempt) {
+            outcomes.add(process.rank, outcome);
+        }
+        let row = TraceRow {
+            time: &run.processes.time.precise_timestamp(),
+            pid: process.pid,
+            rank: process.rank,
+            tail: &process.tail,
+            file: &process.name.copy_name(),
+            outcome,
+        };
+        let log = &mut run.session.log;
+        if !log.has_room(ROW_BYTES) {
+            let why = "the log has no room for the rows of all processes";
+            self.folder.note(why.to_owned());
+            return;
+        }
+        log.line().extend_from_slice(&trace(&row));
+        log.end_line();
+        log.flush();
+        if matches!(outcome, Outcome::Complete { .. }) {
+            self.folder.add_raw_file(process.name, &row.origin());
         }
     }
 
@@ -335,13 +399,12 @@ impl TorchTrace {
             None => {
                 // No file and no row has the name.
                 self.names.remove(&process.name);
-                if has_asked {
-                    self.without.add(process);
+                if let Some(outcomes) = self.outcomes.of(process.attempt).filter(|_| has_asked) {
+                    outcomes.without.add(process);
                 }
                 return None;
             }
         };
-        self.without.take_trace(process.rank);
         Some((process, outcome))
     }
 
@@ -375,23 +438,23 @@ impl TorchTrace {
             ));
         }
         let step = run.settings.step;
-        if self.totals.missing > 0 {
-            self.folder.note(format!(
-                "processes of PyTorch without a trace: {}; a trace needs an optimizer of PyTorch \
-                 that reaches step {step}, or a multiple of it, while the observer runs",
-                self.totals.missing
-            ));
-        }
         let Totals {
             complete,
             incomplete,
             missing,
-        } = self.totals;
+        } = self.outcomes.get().totals;
+        if missing > 0 {
+            self.folder.note(format!(
+                "processes of PyTorch without a trace: {missing}; a trace needs an optimizer of \
+                 PyTorch that reaches step {step}, or a multiple of it, while the observer runs"
+            ));
+        }
         let has_none = complete + incomplete + missing == 0;
         if has_none && self.listener.is_some() && run.progress.has_started {
             let why = "no process imports torch, or its PyTorch has no client of dynolog";
+            let since = run.since_restart();
             self.folder
-                .note(format!("no process has asked for a trace: {why}"));
+                .note(format!("{since}no process has asked for a trace: {why}"));
         }
     }
 }
@@ -415,40 +478,6 @@ fn is_whole(file: &impl ReadAt, bytes: u64) -> bool {
     };
     let (beginning, end) = (read(0), read(bytes.saturating_sub(16)));
     beginning.starts_with(b"{") && end.ends_with(b"}")
-}
-
-/// Writes the row of a process, and adds its file to those that are copied into the log.
-fn write_row(
-    run: &mut Run<'_>,
-    folder: &mut Folder,
-    totals: &mut Totals,
-    process: &Traced,
-    outcome: Outcome,
-) {
-    match outcome {
-        Outcome::Complete { .. } => totals.complete += 1,
-        Outcome::Incomplete => totals.incomplete += 1,
-        Outcome::Missing => totals.missing += 1,
-    }
-    let row = TraceRow {
-        time: &run.processes.time.precise_timestamp(),
-        pid: process.pid,
-        rank: process.rank,
-        tail: &process.tail,
-        file: &process.name.copy_name(),
-        outcome,
-    };
-    let log = &mut run.session.log;
-    if !log.has_room(ROW_BYTES) {
-        folder.note("the log has no room for the rows of all processes".to_owned());
-        return;
-    }
-    log.line().extend_from_slice(&trace(&row));
-    log.end_line();
-    log.flush();
-    if matches!(outcome, Outcome::Complete { .. }) {
-        folder.add_raw_file(process.name, &row.origin());
-    }
 }
 
 #[cfg(test)]
@@ -479,6 +508,7 @@ mod tests {
             key,
             pid: i32::try_from(key).unwrap(),
             name: ResultName::of_trace(7, 0),
+            attempt: 1,
             rank,
             tail: Box::default(),
             is_done: false,
