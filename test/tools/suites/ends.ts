@@ -12,7 +12,7 @@ export interface End {
 
 /** The ends of a program of a suite. */
 export interface Ends {
-  /** Ends without a tool, at least two. */
+  /** Ends without a tool, at least one. */
   readonly plain: readonly End[]
   readonly recorded: End
 }

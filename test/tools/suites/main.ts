@@ -1,11 +1,13 @@
 /** `npm run test:suites` runs programs of others with and without mpi-trace. */
-import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Command, Option } from 'commander'
 import { openFolder } from '../../observers/pod.ts'
 import { buildRecorder, LIBRARIES, type Library } from '../mpi/programs.ts'
 import { compareEnds, compiles, endOf, type Verdict } from './ends.ts'
+import { findSources, readLists, type SuiteProgram } from './suite-programs.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -14,27 +16,45 @@ interface Options {
   readonly ranks: number
   readonly only: string
   readonly include: readonly string[]
+  readonly lists: readonly string[]
   readonly seconds: number
+  readonly yield: boolean
 }
 
 const command = new Command('test:suites')
   .description(
-    'compiles the MPI programs in C below a folder, and runs each of them twice as it is and ' +
-      'once with the recorder of mpi-trace. The exit code, the output that is the same in both ' +
-      'plain runs, and time-outs must be equal. Programs that do not compile alone are left out',
+    'builds the MPI programs below a folder, and runs each of them once as it is and once with ' +
+      'the recorder of mpi-trace. The exit code, the output and time-outs must be equal. If they ' +
+      'differ, further runs without the recorder show whether they vary by themselves. The ' +
+      'programs are the files in C that compile alone, or those of --lists',
   )
   .argument('<folder>', 'a clone of a suite, such as MPI-CorrBench')
   .addOption(
     new Option('--library <name>', 'the MPI library').choices(LIBRARIES).default(LIBRARIES[0]),
   )
-  .option('--ranks <n>', 'the number of processes of a program', Number, 2)
+  .option('--ranks <n>', 'the number of processes of a program without a list', Number, 2)
   .option('--only <regex>', 'the programs whose path matches', '')
   .option('--include <folders...>', 'folders with header files', [])
+  .option(
+    '--lists <names...>',
+    'the names of files that list programs, with their numbers of processes, arguments and ' +
+      'variables, as in the folder test/mpi of MPICH. `make` builds the programs, so the suite ' +
+      'must be configured for the MPI library',
+    [],
+  )
   .option('--seconds <n>', 'the time after which a program is killed', Number, 10)
+  .option(
+    '--yield',
+    'lets processes of MPICH that wait sleep, also in plain runs: for more processes than there ' +
+      'are processors',
+    false,
+  )
   .addHelpText(
     'after',
     '\nExit code: 0 if the recorder changed no program, otherwise 1.' +
-      '\n\nExample:\n  npm run test:suites -- ../MPI-Corrbench --library mpich --only 0-level/coll',
+      '\n\nExamples:\n' +
+      '  npm run test:suites -- ../MPI-Corrbench --library mpich --only 0-level/coll\n' +
+      '  npm run test:suites -- ../mpich/test/mpi --library mpich --lists testlist --seconds 60',
   )
   .action(async (folder: string, options: Options) => {
     process.exitCode = (await runSuite(resolve(folder), options)) ? 0 : 1
@@ -46,58 +66,82 @@ async function runSuite(folder: string, options: Options): Promise<boolean> {
   process.on('exit', () => rmSync(built, { recursive: true, force: true }))
   const recorder = join(built, 'libridealong-mpi.so')
   buildRecorder(recorder)
-  const paths = findPrograms(folder, options)
-  const counts = new Map<Result, number>()
-  for (const [index, path] of paths.entries()) {
-    const program = join(built, path.replace(/\.c$/, ''))
-    const isBuilt = build(folder, path, program, options)
-    const result = isBuilt ? await judge(program, path, recorder, options) : 'does not compile'
-    counts.set(result, (counts.get(result) ?? 0) + 1)
-    if ((index + 1) % 50 === 0) say(`${index + 1} of ${paths.length} programs`)
+  const preloaded = options.yield ? [buildYield(built)] : []
+  const results: Result[] = []
+  for (const program of findPrograms(folder, built, options)) {
+    const result = await judge(program, recorder, preloaded, options)
+    results.push(result)
+    say(`${result.verdict} ${program.title}: ${result.text}`)
   }
-  say([...counts].map(([result, count]) => `${result}: ${count}`).join(', '))
-  return !counts.has('differs') && counts.has('equal')
+  const verdicts = new Set(results.map(({ verdict }) => verdict))
+  const countOf = (name: string) => results.filter(({ verdict }) => verdict === name).length
+  const recorded = results.filter(({ isRecorded }) => isRecorded).length
+  say([...verdicts].map((name) => `${name}: ${countOf(name)}`).join(', '))
+  say(`programs that mpi-trace has recorded: ${recorded}`)
+  return !verdicts.has('differs') && verdicts.has('equal') && recorded > 0
 }
 
-type Result = Verdict | 'does not compile'
-
-function findPrograms(folder: string, { only }: Options): readonly string[] {
-  const found = globSync('**/*.c', { cwd: folder }).filter((path) => RegExp(only).test(path))
-  if (found.length === 0) command.error(`error: ${folder} has no program in C that matches --only`)
-  return found.sort()
+/** Builds the library of `--yield`, and returns its path. */
+function buildYield(folder: string): string {
+  const path = join(folder, 'yield.so')
+  execFileSync('gcc', ['-O1', '-shared', '-fPIC', 'yield.c', '-o', path, '-ldl'], {
+    cwd: import.meta.dirname,
+  })
+  return path
 }
 
-function build(folder: string, path: string, program: string, options: Options): boolean {
-  mkdirSync(dirname(program), { recursive: true })
-  const include = options.include.map((one) => `-I${resolve(one)}`)
-  const words = [`mpicc.${options.library}`, '-O1', '-w', '-pthread', ...include, path]
-  return compiles([...words, '-o', program, '-lm'], folder)
+/** What the recorder changed in a program, and whether it wrote a file. */
+interface Result {
+  readonly verdict: Verdict | 'not built'
+  readonly text: string
+  readonly isRecorded: boolean
+}
+
+const NOT_BUILT: Result = {
+  verdict: 'not built',
+  text: 'its compiler refuses it',
+  isRecorded: false,
+}
+
+function findPrograms(folder: string, built: string, options: Options): readonly SuiteProgram[] {
+  const include = options.include.map((one) => resolve(one))
+  const isListed = options.lists.length > 0
+  const all = isListed
+    ? readLists(folder, options.lists)
+    : findSources(folder, { ...options, include, built })
+  const found = all.filter(({ title }) => RegExp(options.only).test(title))
+  if (found.length === 0) command.error(`error: ${folder} has no program that matches --only`)
+  return found
 }
 
 /** The most runs without the recorder of a program that ends otherwise with it. */
 const MAX_RUNS = 20
 
-/** Says what the recorder changed in a program. */
+/** Builds and runs a program. Says what the recorder changed in it. */
 async function judge(
-  program: string,
-  path: string,
+  program: SuiteProgram,
   recorder: string,
-  { library, ranks, seconds }: Options,
-): Promise<Verdict> {
-  const words = [`mpirun.${library}`, '-n', String(ranks), program]
+  preloaded: readonly string[],
+  { library, seconds }: Options,
+): Promise<Result> {
+  if (!compiles(program.build, program.folder)) return NOT_BUILT
+  const launch = [`mpirun.${library}`, '-n', String(program.ranks), ...program.launcher]
+  const words = ['env', '-C', program.folder, ...launch, ...program.words]
   const results = openFolder('ridealong-mpi-results-')
-  const env = { LD_PRELOAD: recorder, RIDEALONG_MPI_TRACE: results }
-  const plain = [await endOf(words, {}, seconds), await endOf(words, {}, seconds)]
+  const preload = (...paths: readonly string[]) => ({ ...program.env, LD_PRELOAD: paths.join(':') })
+  const env = { ...preload(recorder, ...preloaded), RIDEALONG_MPI_TRACE: results }
+  const runPlain = () => endOf(words, preload(...preloaded), seconds)
+  const plain = [await runPlain()]
   const recorded = await endOf(words, env, seconds)
+  const isRecorded = readdirSync(results).length > 0
   rmSync(results, { recursive: true, force: true })
   // A program may end in several ways by itself.
   while (compareEnds({ plain, recorded }) === 'differs' && plain.length < MAX_RUNS)
-    plain.push(await endOf(words, {}, seconds))
+    plain.push(await runPlain())
   const verdict = compareEnds({ plain, recorded })
   const codes = [...new Set(plain.map(({ code }) => code))].join(' or ')
-  const text = `${codes} in ${plain.length} runs, with mpi-trace ${recorded.code}`
-  if (verdict !== 'equal') say(`${verdict} ${path}: ${text}`)
-  return verdict
+  const text = `${codes}, with mpi-trace ${recorded.code} (plain runs: ${plain.length})`
+  return { verdict, text, isRecorded }
 }
 
 await command.parseAsync()
