@@ -5,6 +5,9 @@ import { findingText } from '../card/card-findings.ts'
 import type { UsedNumber } from '../card/card-numbers.ts'
 import type { RunCard } from '../card/run-card.ts'
 import { readPhase } from '../facts/run.ts'
+import { mapParts } from '../time/parts.ts'
+import type { TimeOfRun } from '../time/run-time.ts'
+import { timeDocument } from '../time/time-document.ts'
 import type { ListedRun } from './listed-run.ts'
 
 const MAX_WORKLOAD_LENGTH = 320
@@ -23,7 +26,7 @@ export interface KnownFacts {
 /** Returns what an index says about the run of a card. */
 export function listRun(
   { name, images }: KnownFacts,
-  { run, started, seconds, cores, memory, findings: [first] }: RunCard,
+  { run, started, seconds, time, cores, memory, findings: [first] }: RunCard,
 ): ListedRun {
   return {
     name,
@@ -31,11 +34,29 @@ export function listRun(
     phase: run.phase,
     started: started === null ? null : started / 1000,
     seconds: rounded(seconds),
+    time: time === null ? null : listTime(time),
     pods: run.podCounts,
     cores: { used: rounded(cores.used), requested: cores.requested },
     memory: { used: memory.used, requested: memory.requested },
     images: limitImages(images),
     finding: first === undefined ? null : printable(findingText(first), MAX_FINDING_LENGTH),
+  }
+}
+
+function listTime(time: TimeOfRun): ListedRun['time'] {
+  const { places, restarts, seconds } = timeDocument(time)
+  return { places, restarts, seconds }
+}
+
+function readListedTime(value: unknown): ListedRun['time'] {
+  const { places, restarts, seconds } = fieldsOrNone(value)
+  const [pods, count] = [readNumber(places), readNumber(restarts)]
+  const known = fieldsOrNone(seconds)
+  if (pods === null || count === null) return null
+  return {
+    places: pods,
+    restarts: count,
+    seconds: mapParts((part) => readNumber(known[part]) ?? 0),
   }
 }
 
@@ -60,6 +81,7 @@ export function listUnknown(
     phase: null,
     started: started === null ? null : started / 1000,
     seconds: null,
+    time: null,
     pods: null,
     cores: unknown,
     memory: unknown,
@@ -80,6 +102,7 @@ export function readListedRun(fields: Fields): ListedRun | undefined {
     phase: readPhase(fields.phase) ?? null,
     started: readNumber(fields.started),
     seconds: readNumber(fields.seconds),
+    time: readListedTime(fields.time),
     pods: left === null || right === null ? null : { observed: left, expected: right },
     cores: readUsed(fields.cores),
     memory: readUsed(fields.memory),

@@ -22,7 +22,7 @@ export function cardDocument(card: RunCard) {
     seconds: rounded(seconds),
     pods: podCounts,
     podsSeen: card.podsSeen,
-    time: timeDocument(card.time),
+    time: card.time === null ? null : timeDocument(card.time),
     cores: { ...cores, used: rounded(cores.used) },
     memoryBytes: memory,
     efficiency: efficiencyDocument(efficiency),

@@ -5,8 +5,7 @@ import { mapParts } from './parts.ts'
 import type { TimeOfRun } from './run-time.ts'
 
 /** Returns where the time of a run went for programs. */
-export function timeDocument(time: TimeOfRun | null) {
-  if (time === null) return null
+export function timeDocument(time: TimeOfRun) {
   const { from, to, places, seconds, restarts, reasons } = time
   return {
     from: new Date(from).toISOString(),

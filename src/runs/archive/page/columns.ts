@@ -50,6 +50,23 @@ const IMAGES: RunColumn = {
   text: ({ images }) => (images.length === 0 ? UNKNOWN : images.join(', ')),
 }
 
+/** The parts of the time before the application of a pod starts. */
+const BEFORE = ['creating', 'scheduling', 'preparing', 'observers', 'init', 'pulling'] as const
+
+/** Returns how long a pod waited and was prepared until its application started, in seconds. */
+function timeBefore({ time }: StoredRun): number | null {
+  if (time === null || time.places === 0) return null
+  return BEFORE.reduce((sum, part) => sum + time.seconds[part], 0) / time.places
+}
+
+function timeLost({ time }: StoredRun): number | null {
+  return time === null || time.places === 0 ? null : time.seconds.lost / time.places
+}
+
+function timeText(seconds: number | null): string {
+  return seconds === null ? UNKNOWN : durationText(seconds)
+}
+
 const FACTS: readonly RunColumn[] = [
   {
     title: 'Phase',
@@ -62,7 +79,21 @@ const FACTS: readonly RunColumn[] = [
     title: 'Time',
     hasChange: true,
     value: ({ seconds }) => seconds,
-    text: ({ seconds }) => (seconds === null ? UNKNOWN : durationText(seconds)),
+    text: ({ seconds }) => timeText(seconds),
+  },
+  {
+    title: 'To start',
+    unit: 'mean of the pods',
+    hasChange: true,
+    value: timeBefore,
+    text: (run) => timeText(timeBefore(run)),
+  },
+  {
+    title: 'Lost',
+    unit: 'to restarts',
+    hasChange: true,
+    value: timeLost,
+    text: (run) => timeText(timeLost(run)),
   },
   {
     title: 'Pods',

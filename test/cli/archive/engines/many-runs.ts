@@ -5,6 +5,7 @@ import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folder
 import { writeRows } from '../../../../cli/archive/storage/write-run.ts'
 import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
 import type { RunPod } from '../../../../src/runs/facts/pod-facts.ts'
+import type { PodHistory } from '../../../../src/runs/facts/pod-history.ts'
 import type { Run } from '../../../../src/runs/facts/run.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { endedObserver } from '../observers.ts'
@@ -24,6 +25,8 @@ export interface GeneratedRun {
   /** In milliseconds since 1970, in November 2026. */
   readonly started: number
   readonly seconds: number
+  /** The seconds in which the image of each pod is pulled. */
+  readonly pulling: number
   /** CPU seconds of all pods. */
   readonly cpu: number
   readonly image: string
@@ -38,7 +41,7 @@ export function generatedRun(index: number): GeneratedRun {
   const seconds = 60 + (index % 17) * 10
   const workload = `solver-${index % 13}`
   return {
-    ...{ workload, seconds, nodes },
+    ...{ workload, seconds, nodes, pulling: 5 + (index % 11) * 3 },
     namespace: index % 4 === 0 ? 'ml' : 'hpc',
     name: `${workload}-${String(index).padStart(8, '0')}`,
     started: Date.UTC(2026, 10, 1 + (index % 30), 12),
@@ -118,7 +121,8 @@ function asRun(generated: GeneratedRun): Run {
 
 const NO_AMOUNTS = { cpu: null, memory: null }
 
-function asPod({ name, namespace, image, started, seconds, cpu }: GeneratedRun, pod_index: number) {
+function asPod(generated: GeneratedRun, pod_index: number) {
+  const { name, namespace, image, started, seconds, pulling, cpu } = generated
   const use = {
     ...{ seconds, cpu: cpu / PODS, cpuLimit: null, periods: null, throttledPeriods: null },
     ...{ throttled: null, runDelay: null, storage: null, memoryPeak: 2 ** 20 },
@@ -140,9 +144,22 @@ function asPod({ name, namespace, image, started, seconds, cpu }: GeneratedRun, 
       phase: 'Succeeded',
       wasDeleted: false,
     },
-    ...{ isGone: false, reason: null, created: started, started },
+    ...{ isGone: false, reason: null, created: started - pulling * 1000, started },
     ...{ ended: started + seconds * 1000, isObserved: true, containers: [app] },
-    ...{ restartAttempt: 0, history: { marks: [], starts: [], deleted: null, ended: null } },
+    ...{ restartAttempt: 0, history: historyOf(generated) },
     ...{ podRequests: NO_AMOUNTS, podLimits: NO_AMOUNTS, missing: [] },
   } satisfies RunPod
+}
+
+function historyOf({ started, seconds, pulling }: GeneratedRun): PodHistory {
+  const scheduled = started - pulling * 1000
+  return {
+    marks: [
+      { part: 'scheduling', event: 'it was scheduled', at: scheduled },
+      { part: 'preparing', event: 'its application started first', at: started },
+    ],
+    starts: [{ name: 'app', first: started, last: started, restarts: 0 }],
+    deleted: null,
+    ended: started + seconds * 1000,
+  }
 }

@@ -4,7 +4,14 @@ import t from 'tap'
 import { textOf } from '../../../docs/pages.ts'
 import { onPath } from '../../../observers/prerequisites.ts'
 import { environment } from '../../../tools/mpi/environment.ts'
-import { type GeneratedRun, generatedRun, REQUESTED, SLOW, writeArchive } from './many-runs.ts'
+import {
+  type GeneratedRun,
+  generatedRun,
+  PODS,
+  REQUESTED,
+  SLOW,
+  writeArchive,
+} from './many-runs.ts'
 
 // The questions of the documentation, on an archive of 1,000 runs. `npm run test:engines` runs this
 // file, and npm test does not: PySpark has 300 MB, and Spark needs a JRE.
@@ -37,10 +44,20 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 
 /** The most wasteful workloads, computed from the generated runs. */
 function wasteful(): Answer {
-  const unused = ({ cpu, seconds }: GeneratedRun) => REQUESTED * seconds - cpu
+  return worst(({ cpu, seconds }) => REQUESTED * seconds - cpu)
+}
+
+/** The workloads that waited longest for images. */
+function pulling(): Answer {
+  return worst((run) => PODS * run.pulling)
+}
+
+function worst(secondsOf: (run: GeneratedRun) => number): Answer {
   const groups = Map.groupBy(RUNS, ({ namespace, workload }) => `${namespace} job/${workload}`)
   return [...groups]
-    .map(([key, runs]) => [...key.split(' '), runs.length, sum(runs.map(unused)) / 3600] as const)
+    .map(
+      ([key, runs]) => [...key.split(' '), runs.length, sum(runs.map(secondsOf)) / 3600] as const,
+    )
     .sort((a, b) => Number(b[3]) - Number(a[3]) || (String(a) < String(b) ? -1 : 1))
     .slice(0, 10)
 }
@@ -72,11 +89,11 @@ const skip = onPath('java') === 'java' ? 'needs java, such as Debian default-jre
 t.setTimeout(600_000)
 
 t.test('DuckDB and Spark answer the documented questions', { skip }, async (t) => {
-  t.equal(QUESTIONS.length, 3)
+  t.equal(QUESTIONS.length, 4)
   const folder = t.testdir({})
   await writeArchive(folder, RUNS)
   t.equal(late()[0]?.[0], SLOW, 'the others wait longest for the slow node')
-  const expected = rounded([wasteful(), byImage(), late()])
+  const expected = rounded([wasteful(), pulling(), byImage(), late()])
   t.strictSame(ask('duckdb', DUCKDB, folder), expected, 'DuckDB')
   t.strictSame(ask('spark', SPARK, folder), expected, 'Spark')
 })

@@ -62,11 +62,26 @@ async function listsPages(t: Test, page: Page): Promise<void> {
   t.equal((await namesOn(page))[0], storedRun(249).name)
   t.equal(await clickTitle(page, 'Time'), 'ascending')
   t.equal((await namesOn(page))[0], storedRun(0).name)
+  t.equal(await clickTitle(page, 'To start'), 'descending')
+  t.equal((await namesOn(page))[0], storedRun(1).name)
+  t.equal(await clickTitle(page, 'Lost'), 'descending')
+  t.equal((await namesOn(page))[0], storedRun(42).name)
   t.equal(await clickTitle(page, 'Run'), 'ascending')
   t.match((await namesOn(page))[0], /^solver-0-/)
   const cells = await page.locator('#runs tbody tr').first().locator('td').allInnerTexts()
   t.strictSame(cells.slice(1), [
-    ...['job/solver-0', 'Succeeded', '2026-01-01 00:00', '60 s', '4/4', '2/4', '256Mi/2Gi', '–'],
+    ...[
+      'job/solver-0',
+      'Succeeded',
+      '2026-01-01 00:00',
+      '60 s',
+      '–',
+      '–',
+      '4/4',
+      '2/4',
+      '256Mi/2Gi',
+      '–',
+    ],
   ])
 }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildRunsPage } from '../../../../../cli/archive/storage/runs-index.ts'
 import type { StoredRun } from '../../../../../src/runs/archive/listed-run.ts'
+import { mapParts } from '../../../../../src/runs/time/parts.ts'
 
 const DAY = 24 * 3600
 /** When the first run started, in seconds since 1970. */
@@ -16,6 +17,7 @@ export function storedRun(index: number): StoredRun {
   return {
     ...{ name, workload, started, seconds: 60 + index },
     phase: isBad ? 'Failed' : 'Succeeded',
+    time: timeOf(index),
     pods: { observed: 4, expected: 4 },
     cores: { used: 2 + (index % 3) / 2, requested: 4 },
     memory: { used: (1 + (index % 5)) * 2 ** 28, requested: 2 ** 31 },
@@ -24,6 +26,14 @@ export function storedRun(index: number): StoredRun {
     path: `date=${new Date(started * 1000).toISOString().slice(0, 10)}/run=${name}`,
     hasPage: true,
   }
+}
+
+/** The time of 4 pods, which began before the archive had it for the first run. */
+function timeOf(index: number): StoredRun['time'] {
+  if (index === 0) return null
+  const known = { preparing: 4000 / index, running: 4 * (60 + index), lost: index === 42 ? 8 : 0 }
+  const seconds = mapParts((part) => new Map(Object.entries(known)).get(part) ?? 0)
+  return { places: 4, restarts: index === 42 ? 1 : 0, seconds }
 }
 
 /** Returns this number of runs, the last one first, as in an index. */
