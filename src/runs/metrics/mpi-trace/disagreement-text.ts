@@ -1,23 +1,20 @@
+import { nameGroups } from '../../waiting/named-groups.ts'
 import type { CollectiveCall } from './collective-arguments.ts'
 import { ranksText } from './mpi-job.ts'
 import type { StuckProcesses } from './stuck-processes.ts'
 import { isInCall, isOnWindow, type WaitingProcess } from './waiting-processes.ts'
 
-/** The most roots that a text names. */
-const NAMED = 3
-
 /** Says which processes call a collective function with which root. */
 export function differentRootsText({ call, waiting }: StuckProcesses): string {
   const own = call === undefined ? [] : waitingIn(waiting, call)
   const known = own.filter(({ thread }) => thread.peer !== null)
-  const groups = [...Map.groupBy(known, ({ thread }) => thread.peer)]
-  const named = groups.slice(0, NAMED).map(([root, all], index) => {
+  const groups = Map.groupBy(known, ({ thread }) => thread.peer)
+  const { texts, others } = nameGroups(groups, ({ thread }, all, index) => {
     const verb = index > 0 ? '' : ` ${all.length === 1 ? 'calls' : 'call'} ${functionOf(all)}`
-    return `${ranksOf(all)}${verb} with MPI rank ${root} as root`
+    return `${ranksOf(all)}${verb} with MPI rank ${thread.peer} as root`
   })
-  const others = groups.slice(NAMED).flatMap(([, all]) => all)
-  const more = others.length === 0 ? '' : `, and ${others.length} more with other roots`
-  return `The roots differ: ${named.join(', ')}${more}.`
+  const more = others === 0 ? '' : `, and ${others} more with other roots`
+  return `The roots differ: ${texts.join(', ')}${more}.`
 }
 
 /** Says that no process leaves its call, and names the arguments that the rows do not have. */

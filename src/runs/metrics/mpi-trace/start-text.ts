@@ -3,10 +3,8 @@ import { maximum, minimum } from '../../../lib/statistics.ts'
 import { libraryRanks, podText } from '../../rules/sentence.ts'
 import { sinceText } from '../../rules/stuck.ts'
 import { activityText } from '../../waiting/absent-activity.ts'
+import { MAX_NAMED } from '../../waiting/named-groups.ts'
 import type { AbsentMember, StartingMember, StuckStart } from './stuck-start.ts'
-
-/** The most processes that a text names one by one. */
-const NAMED = 3
 
 /** Describes processes that waited in MPI_Init when a log ended. Returns one sentence or more. */
 export function describeStart(stuck: StuckStart): string {
@@ -23,7 +21,7 @@ export function describeStartNow(stuck: StuckStart): string {
 function describe(beginning: string, { waiting, late, unrecorded }: StuckStart): string {
   const verb = waiting.length === 1 ? 'waits' : 'wait'
   const all = `${beginning}, ${namesOf(waiting)} ${verb} in ${waiting[0]?.call}.`
-  const named = late.slice(0, NAMED).map(lateText)
+  const named = late.slice(0, MAX_NAMED).map(lateText)
   const more = late.length - named.length
   const others = more > 0 ? `${more} more have not returned from MPI_Init.` : ''
   return [all, ...named, others, missingText(late, unrecorded)]
@@ -44,9 +42,9 @@ function processText({ program, pid }: Pick<StartingMember, 'program' | 'pid'>):
 function namesOf(waiting: readonly StartingMember[]): string {
   const ranks = waiting.flatMap(({ rank }) => rank ?? [])
   const unknown = waiting.filter(({ rank }) => rank === null).map(startingName)
-  const more = unknown.length > NAMED ? [`${unknown.length - NAMED} more processes`] : []
+  const more = unknown.length > MAX_NAMED ? [`${unknown.length - MAX_NAMED} more processes`] : []
   const known = ranks.length === 0 ? [] : [libraryRanks('MPI', ranks)]
-  return [...known, ...unknown.slice(0, NAMED), ...more].join(', ')
+  return [...known, ...unknown.slice(0, MAX_NAMED), ...more].join(', ')
 }
 
 function lateText({ member, activity }: AbsentMember): string {

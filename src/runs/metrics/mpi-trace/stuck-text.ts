@@ -1,13 +1,11 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
 import { sinceText } from '../../rules/stuck.ts'
+import { largestFirst, nameGroups } from '../../waiting/named-groups.ts'
 import { differentRootsText, stalledText } from './disagreement-text.ts'
 import { ranksText } from './mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 import type { WaitingProcess } from './waiting-processes.ts'
-
-/** The most calls in which processes wait that a text names. */
-const NAMED = 3
 
 /**
  * Describes processes that made no progress when a log ended. Returns one sentence or more. Times
@@ -31,13 +29,12 @@ function describe(beginning: string, stuck: StuckProcesses): string {
 }
 
 function waitsText(waiting: readonly WaitingProcess[]): string {
-  const groups = [...Map.groupBy(waiting, callText)].sort(([, a], [, b]) => b.length - a.length)
-  const named = groups
-    .slice(0, NAMED)
-    .map(([call, own]) => `${namesOf(own)} ${own.length === 1 ? 'waits' : 'wait'} in ${call}`)
-  const others = groups.slice(NAMED).flatMap(([, own]) => own)
-  const more = others.length === 0 ? '' : `, and ${others.length} more in other calls`
-  return `${named.join(', ')}${more}`
+  const groups = largestFirst(Map.groupBy(waiting, callText))
+  const { texts, others } = nameGroups(groups, (first, own) => {
+    return `${namesOf(own)} ${own.length === 1 ? 'waits' : 'wait'} in ${callText(first)}`
+  })
+  const more = others === 0 ? '' : `, and ${others} more in other calls`
+  return `${texts.join(', ')}${more}`
 }
 
 /** Returns the name of a call, with its number and communicator, or with its peer. */
@@ -76,16 +73,13 @@ function reasonText(stuck: StuckProcesses): string {
 
 /** The most late processes that a text describes. */
 function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
-  const groups = [
-    ...Map.groupBy(late, (one) => `${comesText(one, 1)} ${activityText(one, 1, longestGap)}`),
-  ]
-  const named = groups.slice(0, NAMED).flatMap(([, own]) => {
-    const [first] = own
-    if (first === undefined) return []
-    const comes = comesText(first, own.length)
-    return [`${namesOf(own)} ${comes} ${activityText(first, own.length, longestGap)}.`]
+  const textOf = (one: AbsentProcess, count: number) =>
+    `${comesText(one, count)} ${activityText(one, count, longestGap)}`
+  const groups = Map.groupBy(late, (one) => textOf(one, 1))
+  const { texts } = nameGroups(groups, (first, own) => {
+    return `${namesOf(own)} ${textOf(first, own.length)}.`
   })
-  return named.join(' ')
+  return texts.join(' ')
 }
 
 /** Returns whether processes have come to the call, and the pronoun for what they do. */

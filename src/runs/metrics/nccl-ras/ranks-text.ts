@@ -3,10 +3,8 @@ import { maximum } from '../../../lib/statistics.ts'
 import { libraryRanks } from '../../rules/sentence.ts'
 import { sinceText } from '../../rules/stuck.ts'
 import { activityText } from '../../waiting/absent-activity.ts'
+import { nameGroups } from '../../waiting/named-groups.ts'
 import type { LateRank, StuckRanks } from './stuck-ranks.ts'
-
-/** The most groups of ranks that a text describes. */
-const NAMED = 3
 
 /** Describes ranks of NCCL that made no progress when a log ended. Returns several sentences. */
 export function describeRanks(stuck: StuckRanks): string {
@@ -50,18 +48,15 @@ function waitsText({ communicator: { ahead, operation, launched }, late }: Stuck
 }
 
 function lateTexts({ late, communicator }: StuckRanks): readonly string[] {
-  const groups = [...Map.groupBy(late, (one) => actionText(one, true))]
-  const texts = groups.slice(0, NAMED).flatMap(([, own]) => {
-    const [first] = own
-    if (first === undefined) return []
+  const groups = Map.groupBy(late, (one) => actionText(one, true))
+  const named = nameGroups(groups, (first, own) => {
     const pods = new Set(own.map(({ pod }) => pod))
     const where = pods.size === 1 && first.pod != null ? ` (pod ${first.pod})` : ''
-    return [`${ranksText(own)}${where} ${actionText(first, own.length === 1)}.`]
+    return `${ranksText(own)}${where} ${actionText(first, own.length === 1)}.`
   })
-  const total = communicator.behind + communicator.missing
-  const others = total - groups.slice(0, NAMED).flatMap(([, own]) => own).length
+  const others = communicator.behind + communicator.missing - (late.length - named.others)
   const verb = others === 1 ? 'is' : 'are'
-  return others > 0 ? [...texts, `${others} more ${verb} late.`] : texts
+  return others > 0 ? [...named.texts, `${others} more ${verb} late.`] : named.texts
 }
 
 function ranksText(ranks: readonly LateRank[]): string {
@@ -97,10 +92,10 @@ function behindText({ behind, operation }: LateRank, isOnly: boolean): string {
 }
 
 function mismatchText({ late }: StuckRanks): string {
-  const groups = [...Map.groupBy(late, ({ operation }) => operation ?? 'an operation')]
-  const texts = groups.slice(0, NAMED).map(([operation, own]) => {
+  const groups = Map.groupBy(late, ({ operation }) => operation)
+  const { texts } = nameGroups(groups, ({ operation }, own) => {
     const verb = own.length === 1 ? 'is' : 'are'
-    return `${ranksText(own)} ${verb} behind in ${operation}`
+    return `${ranksText(own)} ${verb} behind in ${operation ?? 'an operation'}`
   })
   return texts.join(', ')
 }

@@ -3,10 +3,8 @@ import { maximum, minimum } from '../../../lib/statistics.ts'
 import { numberList, podsText, podText } from '../../rules/sentence.ts'
 import { sinceText } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
+import { largestFirst, nameGroups } from '../../waiting/named-groups.ts'
 import type { LatePython, StuckPython, WaitingPython } from './stuck-python.ts'
-
-/** The most lines, and the most pods with several processes, that a text names. */
-const NAMED = 3
 
 /** Describes processes of Python that made no progress when a log ended. Returns sentences. */
 export function describePython(stuck: StuckPython): string {
@@ -43,41 +41,31 @@ function isAloneInPod(all: readonly Placed[]): boolean {
 
 function namesText(all: readonly Placed[], isAlone: boolean): string {
   if (isAlone) return podsText(all.map(({ process }) => process.pod))
-  const pods = [...Map.groupBy(all, ({ process }) => process.pod)]
-  const named = pods.slice(0, NAMED).map(([pod, own]) => {
+  const pods = Map.groupBy(all, ({ process }) => process.pod)
+  const { texts, others } = nameGroups(pods, (first, own) => {
     const pids = numberList(own.map(({ process }) => String(process.pid)))
-    return `${own.length === 1 ? 'process' : 'processes'} ${pids} of ${podText(pod)}`
+    return `${own.length === 1 ? 'process' : 'processes'} ${pids} of ${podText(first.process.pod)}`
   })
-  const more = pods.slice(NAMED).flatMap(([, own]) => own).length
-  return more === 0 ? named.join(', ') : `${named.join(', ')} and ${more} more`
+  return others === 0 ? texts.join(', ') : `${texts.join(', ')} and ${others} more`
 }
 
 function waitsText(waiting: readonly WaitingPython[], isAlone: boolean): string {
-  const groups = [...Map.groupBy(waiting, ({ line }) => line)]
-  const sorted = groups.sort(([, a], [, b]) => b.length - a.length)
-  const named = sorted
-    .slice(0, NAMED)
-    .map(
-      ([line, own]) =>
-        `${namesText(own, isAlone)} ${own.length === 1 ? 'waits' : 'wait'} in ${line}`,
-    )
-  const others = sorted.slice(NAMED).flatMap(([, own]) => own)
-  return others.length === 0
-    ? named.join(', ')
-    : `${named.join(', ')}, and ${others.length} more in other lines`
+  const groups = largestFirst(Map.groupBy(waiting, ({ line }) => line))
+  const { texts, others } = nameGroups(groups, ({ line }, own) => {
+    return `${namesText(own, isAlone)} ${own.length === 1 ? 'waits' : 'wait'} in ${line}`
+  })
+  const more = others === 0 ? '' : `, and ${others} more in other lines`
+  return `${texts.join(', ')}${more}`
 }
 
 /** Describes the late processes, together if they are in the same line. */
 function lateTexts(late: readonly LatePython[], isAlone: boolean): readonly string[] {
-  const groups = [...Map.groupBy(late, (one) => activityText(one, true))]
-  const texts = groups.slice(0, NAMED).flatMap(([, own]) => {
-    const [first] = own
-    if (first === undefined) return []
+  const groups = Map.groupBy(late, (one) => activityText(one, true))
+  const { texts, others } = nameGroups(groups, (first, own) => {
     const isOnly = own.length === 1
     const verb = isOnly ? 'has not come: it' : 'have not come: they'
-    return [`${capitalized(namesText(own, isAlone))} ${verb} ${activityText(first, isOnly)}.`]
+    return `${capitalized(namesText(own, isAlone))} ${verb} ${activityText(first, isOnly)}.`
   })
-  const others = groups.slice(NAMED).flatMap(([, own]) => own).length
   // The late processes of one container have the same workers.
   const loaders = new Set(late.map((one) => one.workers))
   const workers = workerTexts([...loaders].flat())
@@ -100,15 +88,12 @@ function verbOf({ isRunning }: PythonProcess, isOnly: boolean): string {
 
 /** Describes the processes of data loaders, together if they are in the same line. */
 function workerTexts(workers: readonly PythonProcess[]): readonly string[] {
-  const groups = [...Map.groupBy(workers, ({ line }) => line)]
-  return groups.slice(0, NAMED).flatMap(([line, own]) => {
-    const [first] = own
-    if (first === undefined) return []
-    const count = own.length
+  const groups = Map.groupBy(workers, ({ line }) => line)
+  return nameGroups(groups, (first, { length: count }) => {
     const name =
       count === 1 ? `Process ${first.pid} of the data loader` : `${count} processes of data loaders`
-    return [`${name} ${verbOf(first, count === 1)} in ${line}.`]
-  })
+    return `${name} ${verbOf(first, count === 1)} in ${first.line}.`
+  }).texts
 }
 
 /** The name of a pod does not change at the beginning of a sentence. */
