@@ -49,6 +49,26 @@ t.test('a rank that has launched fewer operations than others is behind', option
   t.match(summaryOf(own.watching.log()), [{ metric: 'nccl-ras', failures: Number }])
 })
 
+t.test('the answers of an earlier attempt are about another job', options, async (t) => {
+  const own = await ncclPod(t)
+  const start = async () => [await own.rank(RANK_1), await own.serve(['json', '[[5,5]]'], RANK_0)]
+  const before = await start()
+  await until(own.watching, () => answersIn(own.watching).length >= 4)
+  for (const one of before) one.signal('SIGKILL')
+  await Promise.all(before.map(({ ended }) => ended))
+  await start()
+  const processes = () => rowsOf(own.watching, 'process').filter(({ attempt }) => attempt === 2)
+  const answers = () => {
+    const [{ time: from = null } = {}] = processes()
+    return answersIn(own.watching).filter(({ time }) => from !== null && String(time) >= `${from}`)
+  }
+  await until(own.watching, () => answers().length >= 2)
+  await stop(own)
+  t.strictSame(mismatchesIn(own.watching, 'nccl-ras'), [])
+  t.match(answers()[0], { without_change: 0, longest_gap: 0 })
+  t.equal(summaryOf(own.watching.log())[0]?.answers, answers().length)
+})
+
 t.test('a rank without data is missing', options, async (t) => {
   const own = await ncclPod(t)
   await own.serve(['slow', '[[6,null]]'], RANK_0)

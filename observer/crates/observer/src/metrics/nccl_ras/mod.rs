@@ -35,6 +35,7 @@ use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::{INDEX, Settings};
+use crate::sampling::attempts::OfLastAttempt;
 use crate::sampling::columns::Rows;
 use crate::sampling::environ::Environs;
 use crate::sampling::process::{Key, Process};
@@ -89,16 +90,11 @@ fn run(settings: Settings, session: &mut Session) {
         index_role: Role::by_index(settings.pod_value(INDEX)),
         ranks: WorldRanks::default(),
         variables: Environs::default(),
-        answered_role: None,
-        is_first_silent: false,
+        job: OfLastAttempt::default(),
         turn: 0,
         format: Format::Json,
         open: None,
-        history: History::default(),
         answer_bytes: ANSWER_BYTES,
-        answers: 0,
-        failures: 0,
-        last_failure: None,
         notices: Notices::default(),
     };
     sampler::run(observer, settings, session);
@@ -111,23 +107,29 @@ struct NcclRas {
     ranks: WorldRanks,
     /// The variables of the processes.
     variables: Environs<Variables>,
-    /// The role of the pod by the last answer.
-    answered_role: Option<Role>,
-    /// Whether the process of rank 0 did not answer in the last answer.
-    is_first_silent: bool,
+    job: OfLastAttempt<Job>,
     /// The number of timepoints.
     turn: u64,
     /// The format of the next request.
     format: Format,
     open: Option<Open>,
-    history: History,
     /// The bytes of the rows of the last answer.
     answer_bytes: usize,
+    notices: Notices,
+}
+
+/// What the answers have said about the job.
+#[derive(Default)]
+struct Job {
+    /// The role of the pod by the last answer.
+    answered_role: Option<Role>,
+    /// Whether the process of rank 0 did not answer in the last answer.
+    is_first_silent: bool,
+    history: History,
     /// The requests with and without an answer.
     answers: u64,
     failures: u64,
     last_failure: Option<String>,
-    notices: Notices,
 }
 
 /// A request whose answer has not arrived yet.
@@ -154,6 +156,10 @@ impl Sampler for NcclRas {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
+        let number = run.processes.containers.target_attempt();
+        if self.job.begin(number).is_some() {
+            self.open = None;
+        }
         self.ranks.update(&mut run.processes);
         let parse = |environ: &[u8]| Some(Variables::parse(environ));
         self.variables.update(&mut run.processes, parse);
@@ -179,7 +185,7 @@ impl Sampler for NcclRas {
             return;
         }
         let role = self.role(&run.processes);
-        let asks = role.asks(self.turn, self.is_first_silent);
+        let asks = role.asks(self.turn, self.job.get().is_first_silent);
         self.turn += 1;
         let addresses = if asks { self.addresses(run) } else { None };
         let Some(addresses) = addresses else {
@@ -199,13 +205,17 @@ impl Sampler for NcclRas {
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
-        if let (0, Some(why)) = (self.answers, self.last_failure.take()) {
+        let job = self.job.get();
+        if let (0, Some(why)) = (job.answers, job.last_failure.take()) {
+            let since = run.since_restart();
             let log = &mut run.session.log;
-            log.note(&format!("NCCL's RAS service has never answered: {why}"));
+            log.note(&format!(
+                "{since}NCCL's RAS service has never answered: {why}"
+            ));
         }
         let mut whole = run.begin_whole();
-        push_known(&mut whole, "answers", Some(self.answers));
-        push_known(&mut whole, "failures", Some(self.failures));
+        push_known(&mut whole, "answers", Some(job.answers));
+        push_known(&mut whole, "failures", Some(job.failures));
         whole.push(b'}');
         vec![whole]
     }
@@ -214,11 +224,11 @@ impl Sampler for NcclRas {
 impl NcclRas {
     /// Returns the role of the pod: by the ranks of its processes; or else by the last answer; or
     /// else by its index.
-    fn role(&self, table: &ProcessTable) -> Role {
+    fn role(&mut self, table: &ProcessTable) -> Role {
         let keys = table.observed.iter();
         let ranks: Vec<(u32, u32)> = keys.filter_map(|key| self.ranks.get(key)).collect();
         Role::by_ranks(&ranks)
-            .or(self.answered_role)
+            .or(self.job.get().answered_role)
             .unwrap_or(self.index_role)
     }
 
@@ -279,7 +289,8 @@ impl NcclRas {
         answer: &Answer,
         now: f64,
     ) {
-        self.answers += 1;
+        let job = self.job.get();
+        job.answers += 1;
         let own = own_addresses();
         let table = &run.processes;
         let pids: BTreeSet<u32> = table
@@ -295,12 +306,12 @@ impl NcclRas {
         let own_ranks = ranks
             .filter(|rank| rank.place.as_ref().is_some_and(is_own))
             .count();
-        self.answered_role = Role::by_answer(answer, is_own);
-        self.is_first_silent = role::is_first_silent(answer);
-        let unchanged = self.history.take(answer, now);
+        job.answered_role = Role::by_answer(answer, is_own);
+        job.is_first_silent = role::is_first_silent(answer);
+        let unchanged = job.history.take(answer, now);
         let answered = Answered {
             answer,
-            history: &self.history,
+            history: &job.history,
             unchanged,
             own_ranks: own_ranks as u64,
         };
@@ -319,7 +330,7 @@ impl NcclRas {
     }
 
     fn write_failure(&mut self, run: &mut Run<'_>, request: &Request<'_>, failure: &Failure) {
-        self.failures += 1;
+        self.job.get().failures += 1;
         let log = &mut run.session.log;
         log.line().extend_from_slice(&request.service(None));
         log.end_line();
@@ -333,7 +344,7 @@ impl NcclRas {
             }
             _ => self.notices.report(why.clone(), log),
         }
-        self.last_failure = Some(why);
+        self.job.get().last_failure = Some(why);
     }
 
     /// Prints a row for each process with a rank; if there are none, for each process.
