@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { run } from '../../cli/command.ts'
 import { collectFiles } from '../../tools/raw-files.ts'
 import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
 import { type Identity, observer, openFolder, podOf, type Running, until } from '../pod.ts'
@@ -41,6 +42,8 @@ interface ProfiledPod {
   profile(argv: readonly string[]): Promise<number | string>
   /** Starts another observer in the pod. */
   observe(): Promise<Running>
+  /** Keeps the container of the target running until the end: the kubelet does not restart it. */
+  keep(): Promise<void>
   /** Ends the observer. */
   end(): Promise<void>
 }
@@ -68,13 +71,19 @@ async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Profil
   ]
   const start = (argv: readonly string[], as?: Identity) =>
     pod.run('app', [...preloaded, ...argv], {}, as)
+  const kept: Running[] = []
   return {
     results,
     watching,
     observe,
     start,
     profile: async (argv) => (await start(argv)).ended,
+    keep: async () => {
+      kept.push(await pod.run('app', [onPath('sleep'), 'infinity']))
+    },
     end: async () => {
+      for (const one of kept) one.signal('SIGKILL')
+      await Promise.all(kept.map(({ ended }) => ended))
       watching.signal('SIGTERM')
       await watching.ended
     },
@@ -206,7 +215,8 @@ t.test('a profile has the processor time of the process after its start', option
 })
 
 t.test('a profile that lacks processor time is partial, with the reason', options, async (t) => {
-  const { watching, profile, end } = await profiledPod(t)
+  const { watching, keep, profile, end } = await profiledPod(t)
+  await keep()
   t.equal(await profile([compile('guest'), 'block']), 15)
   t.equal(await profile([compile('guest'), 'restrict', 'late', '1.5']), 13)
   await end()
@@ -305,7 +315,8 @@ t.test('a killed process has no profile', options, async (t) => {
 })
 
 t.test('functions of an incomplete profile are named', options, async (t) => {
-  const { results, watching, profile, start, end } = await profiledPod(t)
+  const { results, watching, keep, profile, start, end } = await profiledPod(t)
+  await keep()
   // Without randomization, both processes have the same addresses.
   const fixed = [onPath('setarch'), '-R', tool().work]
   t.equal(await profile([...fixed, 'ratio', '2500']), 3)
@@ -445,10 +456,29 @@ t.test('profiles of an earlier attempt are left out, and emptied first', options
   app.signal('SIGKILL')
 })
 
+t.test('cpu-profile counts the profiles of the last attempt', options, async (t) => {
+  const { watching, profile, end } = await profiledPod(t)
+  t.equal(await profile([tool().work, 'ratio', '2500']), 3)
+  await until(watching, () => rowsOf(watching, 'process').length === 1)
+  t.equal(await profile([tool().work, 'ratio', '1500']), 3)
+  await end()
+  t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
+  const [first, second, ...others] = rowsOf(watching, 'process')
+  t.strictSame([first?.attempt, second?.attempt, others], [undefined, 2, []])
+  t.match(summaryOf(watching.log()), [
+    { profiles: 1, samples: second?.samples, cpu_seconds: second?.cpu_seconds },
+    { program: 'work', profiles: 1, samples: second?.samples },
+  ])
+  const report = JSON.parse((await run(['report', '-o', 'json', '-'], watching.log())).out)
+  const [own] = report.profiles
+  t.ok(Math.abs(own.seconds - Number(second?.cpu_seconds)) < 0.01, JSON.stringify(own))
+})
+
 t.test('google-pprof reads the raw file from the log as that of the volume', options, async (t) => {
-  const { results, watching, profile, end } = await profiledPod(t, {
+  const { results, watching, keep, profile, end } = await profiledPod(t, {
     RIDEALONG_OPTION_ARTIFACTS: 'true',
   })
+  await keep()
   t.equal(await profile([tool().work, 'ratio', '2500']), 3)
   t.equal(await profile([tool().work, 'ratio', '1500']), 3)
   await end()

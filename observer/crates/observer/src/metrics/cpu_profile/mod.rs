@@ -44,6 +44,7 @@ use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::attempts::{LastAttempt, OfLastAttempt};
 use crate::sampling::columns::Rows;
 use crate::sampling::containers::ContainerId;
 use crate::sampling::measure::Meter;
@@ -51,7 +52,7 @@ use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::artifacts::writer::Until;
-use crate::tools::earlier::counted;
+use crate::tools::earlier::{self, counted};
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
 use crate::tools::results::{Listing, ResultName};
 
@@ -104,7 +105,7 @@ fn run(settings: Settings, session: &mut Session) {
         mappings: 0,
         paths: Paths::default(),
         processors: processors(),
-        totals: Totals::default(),
+        totals: OfLastAttempt::default(),
     };
     sampler::run(profiler, settings, session);
 }
@@ -124,7 +125,7 @@ struct CpuProfile {
     paths: Paths,
     /// The processors of the machine.
     processors: f64,
-    totals: Totals,
+    totals: OfLastAttempt<Totals>,
 }
 
 impl Sampler for CpuProfile {
@@ -166,11 +167,13 @@ impl Sampler for CpuProfile {
         self.folder
             .write_raw_files(&time, run.session, Until::End(until));
         self.write_notices(run);
+        self.totals.begin(run.processes.containers.target_attempt());
+        let totals = self.totals.get();
         let mut whole = run.begin_whole();
-        self.totals.push_whole(&mut whole);
+        totals.push_whole(&mut whole);
         whole.push(b'}');
         let mut lines = vec![whole];
-        lines.extend(self.totals.program_lines());
+        lines.extend(totals.program_lines());
         lines
     }
 }
@@ -395,7 +398,8 @@ impl CpuProfile {
         for process in std::mem::take(&mut self.ended) {
             let had_samples = process.has_profiler() && process.cpu >= SECONDS_WITH_SAMPLES;
             if had_samples && !process.is_profiled {
-                let owner = owner_of(run, process.container, process.program, process.pid);
+                let found = (process.container, process.attempt);
+                let owner = owner_of(run, found, process.program, process.pid);
                 self.write_missing(run, &owner, KILLED);
             }
         }
@@ -414,11 +418,18 @@ impl CpuProfile {
         is_whole && !living.any(|process| observed::is_writer(process, name.pid, &mappings))
     }
 
+    /// Adds the profile of a process to those of its attempt.
+    fn count(&mut self, owner: &Owner, extent: Extent) {
+        if let Some(totals) = self.totals.of(owner.attempt) {
+            totals.add(owner, extent);
+        }
+    }
+
     fn write_missing(&mut self, run: &mut Run<'_>, owner: &Owner, why: &str) {
         let Owner { program, pid, .. } = owner;
         self.folder
             .note(format!("process {pid} ({program}) has no profile: {why}"));
-        self.totals.add(owner, Extent::Missing);
+        self.count(owner, Extent::Missing);
         let time = run.processes.time.precise_timestamp();
         push_process(run.session.log.line(), &time, owner, None, Extent::Missing);
         run.session.log.end_line();
@@ -448,7 +459,8 @@ impl CpuProfile {
         let started = known.as_ref().map_or(0.0, |known| known.started);
         let container = known.as_ref().and_then(|known| known.container);
         let container = container.or_else(|| target_of(run));
-        let (owner, mappings) = identify(run, container, known, (name.pid, last));
+        let attempt = attempt_of(run, &file);
+        let (owner, mappings) = identify(run, (container, attempt), known, (name.pid, last));
         let Some(outline) = outline else {
             if is_known || self.emptied.contains(&name) {
                 self.write_missing(run, &owner, KILLED);
@@ -536,7 +548,7 @@ impl CpuProfile {
             functions.of_stack(stack, &mut numbers);
             tally.add(count, &numbers);
         });
-        self.totals.add(owner, extent);
+        self.count(owner, extent);
         let time = run.processes.time.precise_timestamp();
         let log = &mut run.session.log;
         push_process(log.line(), &time, owner, Some(outline.header), extent);
@@ -574,7 +586,22 @@ fn processors() -> f64 {
         .map_or(1.0, float)
 }
 
-fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid: i32) -> Owner {
+/// Returns the attempt of the process that wrote a profile, by the time at which it did. Only
+/// processes of the target can.
+fn attempt_of(run: &Run<'_>, file: &File) -> u32 {
+    let written = Ticks::read(file, size_of(file)).and_then(|ticks| ticks.written);
+    let written = written.or_else(|| earlier::last_change(file)).unwrap_or(0);
+    LastAttempt::of(&run.processes).number_at(written)
+}
+
+/// Returns the process with these facts, of which some are of its container: its id, and its
+/// attempt.
+fn owner_of(
+    run: &Run<'_>,
+    (container, attempt): (Option<ContainerId>, u32),
+    program: String,
+    pid: i32,
+) -> Owner {
     let containers = &run.processes.containers;
     // Only processes of the target can write profiles.
     let target = run.settings.target.as_str();
@@ -583,6 +610,7 @@ fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid:
         container: containers.has_names.then(|| name.to_owned()),
         program,
         pid,
+        attempt,
     }
 }
 
@@ -590,15 +618,17 @@ fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid:
 /// found it; otherwise the id in the name of the profile and the mappings in the profile are used.
 fn identify(
     run: &Run<'_>,
-    container: Option<ContainerId>,
+    (container, attempt): (Option<ContainerId>, u32),
     known: Option<&mut Observed>,
     (pid, last): (i32, Vec<Mapping>),
 ) -> (Owner, Vec<Mapping>) {
     let Some(known) = known else {
-        return (owner_of(run, container, program_of(&last), pid), last);
+        let owner = owner_of(run, (container, attempt), program_of(&last), pid);
+        return (owner, last);
     };
     known.is_profiled = true;
-    let owner = owner_of(run, container, known.program.clone(), known.pid);
+    let found = (container, known.attempt);
+    let owner = owner_of(run, found, known.program.clone(), known.pid);
     (owner, maps::add_earlier(last, &known.mappings))
 }
 

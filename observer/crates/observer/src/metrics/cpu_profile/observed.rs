@@ -23,6 +23,8 @@ pub struct Observed {
     pub inner_pid: i32,
     /// The container.
     pub container: Option<ContainerId>,
+    /// The attempt of the container.
+    pub attempt: u32,
     /// The program.
     pub program: String,
     /// The address of the stack, which changes when the process executes another program.
@@ -49,6 +51,7 @@ impl Observed {
             pid: process.pid,
             inner_pid: process.pid,
             container: process.container,
+            attempt: process.attempt,
             program: String::new(),
             stack: process.stack,
             mappings: Vec::new(),
@@ -127,6 +130,7 @@ mod tests {
             pid,
             inner_pid,
             container: None,
+            attempt: 1,
             program: String::new(),
             stack: 0,
             mappings: parse_all(maps.as_bytes()),

@@ -7,7 +7,7 @@ use super::records::Header;
 use super::tally::{Samples, Tally};
 use super::time::SampledTime;
 use crate::sampling::json_rows::take_rows;
-use crate::sampling::row::{id, millionths, number, row, text};
+use crate::sampling::row::{attempt, id, millionths, number, row, text};
 
 /// The maximum rows of functions and of stacks of a process.
 pub const MAX_FUNCTIONS: usize = 500;
@@ -25,6 +25,8 @@ pub struct Owner {
     pub program: String,
     /// The process id.
     pub pid: i32,
+    /// The attempt of the container.
+    pub attempt: u32,
 }
 
 impl Owner {
@@ -47,6 +49,9 @@ row! {
         program: text(&*owner.program) => key();
         /// process id, in the process namespace of the pod
         pid: number(id(owner.pid)) => key();
+        /// the start of the container, of those that were observed: 2 after its first restart; null
+        /// for the first one
+        attempt: attempt(owner.attempt);
     }
 }
 
