@@ -14,7 +14,7 @@ export interface RunCondition {
   readonly lastTransitionTime: string
 }
 
-const MAX_MESSAGE = 256
+const MAX_MESSAGE = 192
 
 /**
  * Returns the conditions that are true of a run: one for each finding, with its name in CamelCase,

@@ -6,10 +6,14 @@ import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
 import { signalIn, signalName } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import { bytesText, podText } from '../rules/sentence.ts'
+import { TIME_FINDINGS, type TimeFinding } from '../time/time-findings.ts'
 import type { PodUse } from './pod-use.ts'
 import { throttledPart } from './role-card.ts'
 
-/** The names of findings in the order of their weight. They are those of the rules of a report. */
+/**
+ * The names of findings in the order of their weight. Those before the ones about the time of the
+ * run are rules of a report, too.
+ */
 export const CARD_FINDINGS = [
   'oom-killed',
   'container-failed',
@@ -17,6 +21,7 @@ export const CARD_FINDINGS = [
   'no-progress',
   'throttled',
   'waiting-for-cpu',
+  ...TIME_FINDINGS,
 ] as const
 
 /** A finding about a pod, or about the run. */
@@ -153,6 +158,11 @@ export function addNoProgress(
     others: 0,
   } as const
   return [...failures, found, ...others]
+}
+
+/** Returns a finding about the time of the run as one of its card. */
+export function aboutTime({ name, sentence }: TimeFinding): CardFinding {
+  return { name, severity: 'slowdown', podIndex: null, sentence, others: 0 }
 }
 
 /** Returns a finding as a sentence: `pod 1 (and 2 more) failed: ...`. */

@@ -3,9 +3,10 @@ import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
 import { isOver, type Run } from '../facts/run.ts'
 import { stalledAtOnce } from '../findings/devices/pod-storage.ts'
-import { measureTimeOfRun, type TimeOfRun } from '../time/run-time.ts'
+import { divideTime, sumTime, type TimeOfRun } from '../time/run-time.ts'
+import { findInTime } from '../time/time-findings.ts'
 import { adviseRuns, type RoleAdvice } from './advice.ts'
-import { type CardFinding, findInSummaries } from './card-findings.ts'
+import { aboutTime, type CardFinding, findInSummaries } from './card-findings.ts'
 import { listPodUses, type PodUse, sumKnown } from './pod-use.ts'
 import { buildRoleCards, type Compared, type RoleCard } from './role-card.ts'
 
@@ -39,6 +40,7 @@ export interface RunCard {
 export function makeRunCard(run: Run, now: number): RunCard {
   const uses = listPodUses(run.pods)
   const roles = buildRoleCards(uses)
+  const divided = divideTime(run, now)
   const started = least(run.pods.flatMap((pod) => pod.started ?? []))
   const ended = isOver(run.phase) ? maximum(run.pods.map((pod) => pod.ended)) : now
   return {
@@ -47,7 +49,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
     started,
     ended: isOver(run.phase) ? ended : null,
     seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
-    time: measureTimeOfRun(run, now),
+    time: divided === null ? null : sumTime(divided),
     cores: {
       used: addKnown(roles, ({ cores }) => cores.used),
       requested: addKnown(roles, ({ cores }) => cores.requested),
@@ -56,7 +58,10 @@ export function makeRunCard(run: Run, now: number): RunCard {
     memory: findTightest(roles),
     efficiency: measureEfficiency(uses),
     roles,
-    findings: findInSummaries(uses),
+    findings: [
+      ...findInSummaries(uses),
+      ...(divided === null ? [] : findInTime(divided).map(aboutTime)),
+    ],
     advice: adviseRuns([run]),
     missing: run.pods.flatMap((pod) => pod.missing),
     page: null,

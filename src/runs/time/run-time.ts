@@ -22,28 +22,61 @@ export interface TimeOfRun {
   readonly reasons: readonly string[]
 }
 
+/** The time of a place of a pod, with all the pods that replaced each other there. */
+export interface PlaceTime {
+  /** The index of its pods, or the name of the last one. */
+  readonly name: string
+  readonly seconds: TimeOfRun['seconds']
+  readonly restarts: number
+}
+
+/** The time of a run by places, at least one. */
+export interface DividedTime extends Pick<TimeOfRun, 'from' | 'to' | 'reasons'> {
+  readonly places: readonly PlaceTime[]
+}
+
 /**
  * Divides the time of a run from the creation of its workload to its end, for each place of a pod.
  *
  * @param now the time in milliseconds since 1970
  * @returns null for a revision of a workload that has no end, and without pods
  */
-export function measureTimeOfRun(run: Run, now: number): TimeOfRun | null {
+export function divideTime(run: Run, now: number): DividedTime | null {
   const { pods } = run
   const from = minimum([...pods.map(({ created }) => created), run.begun])
   if (isRevision(run) || pods.length === 0 || from === null) return null
   const to = Math.max(isOver(run.phase) ? (lastTime(pods) ?? now) : now, from)
   const sequences = groupSequences(pods)
-  const pieces = sequences.flatMap((sequence) => cutSequence(sequence, { run, from, to }))
-  const cut = divideRunning(pieces, sequences, to)
+  const lastStart = findLastStart(sequences, to)
   return {
     from,
     to,
-    places: sequences.length,
-    seconds: addPieces(cut),
-    restarts: sequences.reduce((sum, sequence) => sum + countRestarts(sequence), 0),
+    places: sequences.map((sequence) => ({
+      name: nameOf(sequence),
+      seconds: addPieces(divideRunning(cutSequence(sequence, { run, from, to }), lastStart)),
+      restarts: countRestarts(sequence),
+    })),
     reasons: [...pods.flatMap((pod) => missingIn(pod, run)), ...missingPods(run)],
   }
+}
+
+/** Adds the time of all places. */
+export function sumTime({ from, to, places, reasons }: DividedTime): TimeOfRun {
+  const add = (read: (place: PlaceTime) => number) =>
+    places.reduce((sum, place) => sum + read(place), 0)
+  return {
+    from,
+    to,
+    places: places.length,
+    seconds: mapParts((part) => add(({ seconds }) => seconds[part])),
+    restarts: add(({ restarts }) => restarts),
+    reasons,
+  }
+}
+
+function nameOf(sequence: PodSequence): string {
+  const last = sequence.at(-1)
+  return last?.pod_index ?? last?.name ?? ''
 }
 
 /** Returns when the last container ended or, if no end is known, when the last one started. */
@@ -80,13 +113,10 @@ function nextOf({ phase }: RunPod, following: RunPod | undefined): PlacedPod['ne
   return phase === 'Succeeded' ? 'other' : 'retry'
 }
 
+type LastStart = readonly [known: number, possible: number]
+
 /** Divides the running time at the start of the last pod. */
-function divideRunning(
-  pieces: readonly Piece[],
-  sequences: readonly PodSequence[],
-  to: number,
-): readonly Piece[] {
-  const [known, possible] = findLastStart(sequences, to)
+function divideRunning(pieces: readonly Piece[], [known, possible]: LastStart): readonly Piece[] {
   return pieces.flatMap((piece) => {
     if (piece.part !== 'running') return piece
     return cutPieces(piece.from, piece.to, [
@@ -102,10 +132,7 @@ function divideRunning(
  * count that were created before the first of them started: later ones were added to a run that
  * went on without them.
  */
-function findLastStart(
-  sequences: readonly PodSequence[],
-  to: number,
-): readonly [known: number, possible: number] {
+function findLastStart(sequences: readonly PodSequence[], to: number): LastStart {
   const starts = sequences.map((sequence) => {
     const pod = sequence.find(hasStarted)
     const span = pod === undefined ? ([to, to] as const) : spanOfStart(pod, to)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { CARD_FINDINGS } from '../../../../src/runs/card/card-findings.ts'
 import { makeRunCard, type RunCard } from '../../../../src/runs/card/run-card.ts'
 import { RUN_PHASES } from '../../../../src/runs/facts/run.ts'
+import { TIME_FINDINGS } from '../../../../src/runs/time/time-findings.ts'
 import { RUN } from '../facts/generated-runs.ts'
 
 /** Texts as a hostile user writes them: controls, quotes, characters of several bytes. */
@@ -30,8 +31,11 @@ export const HOSTILE: fc.Arbitrary<RunCard> = fc
       roles: many(card.roles),
       advice: many(card.advice).map((advice) => ({ ...advice, refusals: texts })),
       findings: CARD_FINDINGS.map((name) => {
-        return { name, severity: 'failure', podIndex: text, sentence: text, others: 3 } as const
+        const isAboutTime = TIME_FINDINGS.some((known) => known === name)
+        const severity = isAboutTime ? 'slowdown' : 'failure'
+        return { name, severity, podIndex: text, sentence: text, others: 3 } as const
       }),
+      time: card.time === null ? null : { ...card.time, reasons: texts },
       missing: texts,
     }
   })

@@ -8,7 +8,7 @@ import {
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { joinHistories } from '../../../../src/runs/facts/pod-history.ts'
 import { groupRuns } from '../../../../src/runs/facts/run.ts'
-import { measureTimeOfRun, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import { divideTime, sumTime, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
 
 const UID = 'e37d7975-31d1-4ed2-8257-291575438313'
 const BEGUN = Date.UTC(2026, 10, 30)
@@ -83,9 +83,9 @@ function measure({ pods, facts, gone = [], now = 1000 }: Situation): TimeOfRun {
     return { ...found, isObserved: true, isGone: gone.includes(found.name) }
   })
   const [run] = groupRuns(read, { above, forbidden: [] })
-  const time = run === undefined ? null : measureTimeOfRun(run, BEGUN + now * 1000)
+  const time = run === undefined ? null : divideTime(run, BEGUN + now * 1000)
   if (time === null) throw new Error('the time of the run is not known')
-  return time
+  return sumTime(time)
 }
 
 /** Returns the parts that are not 0, in seconds. */

@@ -6,7 +6,7 @@ import { climbControllers, NO_FACTS } from '../../../../src/runs/collect/run-con
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { groupRuns } from '../../../../src/runs/facts/run.ts'
 import { TIME_PART_NAMES } from '../../../../src/runs/time/parts.ts'
-import { measureTimeOfRun, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import { divideTime, sumTime, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
 import { HISTORY, type History, JOB_UID } from './histories.ts'
 
 const RUNS = { numRuns: 1000 }
@@ -20,9 +20,9 @@ function measure({ pods, begun }: Pick<History, 'pods' | 'begun'>): TimeOfRun {
     climbControllers(known, controller)
   const facts = pods.map((pod) => ({ ...readPodFacts(pod, new Set()), isObserved: true }))
   const [run] = groupRuns(facts, { above, forbidden: [] })
-  const time = run === undefined ? null : measureTimeOfRun(run, begun + 1e9)
+  const time = run === undefined ? null : divideTime(run, begun + 1e9)
   if (time === null) throw new Error('the time of the run is not known')
-  return time
+  return sumTime(time)
 }
 
 /** The paths of all time stamps in a status. */
