@@ -1,10 +1,10 @@
 import type { RowColumn } from '../../core/catalog.ts'
-import { computeMean, keepOutliers, marksIn, maximum } from '../../lib/statistics.ts'
+import { computeMean, keepOutliers, maximum } from '../../lib/statistics.ts'
 import { floorOf, plotTitle, symbol, titleOfColumn } from './column-titles.ts'
 import { ordered } from './groups.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled } from './plots.ts'
 import { mergeTracks, type SectionRun, type SectionTrack } from './section.ts'
-import type { SummaryRow } from './summary.ts'
+import { markRows, type SummaryRow } from './summary.ts'
 
 /** The table and the plots of one section of a metric. */
 export interface SectionData {
@@ -116,12 +116,9 @@ function tableRows(
     const process = own[0]?.name ?? null
     return { pod, program, ...(process !== null && { process }), values }
   })
-  const floors = columns.map(({ floor }) => floor)
-  const marks = marksIn(
+  return markRows(
     rows,
     ({ program }) => program,
-    ({ values }) => values,
-    floors,
+    columns.map(({ floor }) => floor),
   )
-  return rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] }))
 }

@@ -153,11 +153,15 @@ export function summarise(
     return { pod: group.pod, program: group.program, values }
   })
   const least = columns.map((column) => column.least)
-  const marks = marksIn(
-    rows,
-    ({ program }) => program,
-    ({ values }) => values,
-    least,
-  )
+  return markRows(rows, ({ program }) => program, least)
+}
+
+/** Marks the values of rows that are outliers among the rows of the same group; see `marksIn`. */
+export function markRows<Row extends Pick<SummaryRow, 'values'>>(
+  rows: readonly Row[],
+  groupOf: (row: Row) => string,
+  least: readonly (number | null)[],
+): readonly (Row & Pick<SummaryRow, 'marks'>)[] {
+  const marks = marksIn(rows, groupOf, ({ values }) => values, least)
   return rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] }))
 }

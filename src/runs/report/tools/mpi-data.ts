@@ -1,8 +1,8 @@
 import { rounded } from '../../../lib/round.ts'
-import { marksIn, maximum, median } from '../../../lib/statistics.ts'
+import { maximum, median } from '../../../lib/statistics.ts'
 import type { RecordedJob, RecordedProcess } from '../../jobs/recorded-job.ts'
 import type { Titled } from '../plots.ts'
-import type { SummaryRow } from '../summary.ts'
+import { markRows, type SummaryRow } from '../summary.ts'
 
 /** The time in calls of MPI, by job. */
 export interface MpiData {
@@ -81,18 +81,12 @@ function jobData({ job, size, problem, processes }: RecordedJob, most: number): 
   const floor = FLOOR * (median(processes.map(({ elapsed }) => elapsed)) ?? 0)
   const rows = kept.map((process) => rowOf(process, named))
   const floors = [null, floor, 100 * FLOOR, null, null, ...named.map(() => floor), floor]
-  const marks = marksIn(
-    rows,
-    () => '',
-    ({ values }) => values,
-    floors,
-  )
   return {
     job,
     size,
     problem,
     columns: [...COLUMNS, ...named.map(callColumn), OTHER_CALLS],
-    rows: rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] })),
+    rows: markRows(rows, () => '', floors),
     omitted: processes.length - kept.length,
     calls: compareCalls(calls.slice(0, MAX_CALLS), processes),
     omittedCalls: Math.max(calls.length - MAX_CALLS, 0),
