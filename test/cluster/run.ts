@@ -111,6 +111,7 @@ const LONG = [
   'own-renewal',
   'python',
   'revisions',
+  'run-time',
   'runs',
   'upheaval',
 ]

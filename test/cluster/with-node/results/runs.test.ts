@@ -1,18 +1,9 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { startArchive } from '../../../../cli/archive/service/archive.ts'
-import { createRowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
-import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
-import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
-import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
-import { findCluster } from '../../../../src/cluster/access.ts'
 import { run } from '../../../cli/command.ts'
-import { capturedLog } from '../../../webhook/server.ts'
-import type { Api } from '../../api.ts'
-import { createArchiveRights } from '../../archive/rights.ts'
+import { startTestArchive } from '../../archive/start.ts'
 import { waitUntilEstablished } from '../../established.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../../machine/images.ts'
@@ -191,29 +182,6 @@ async function createMiniCluster(t: Test, cluster: Cluster): Promise<void> {
 
 const isOver = ({ phase }: Card) => ['Succeeded', 'Failed', 'Deleted'].includes(phase)
 
-/** Starts an archive with the rights of the chart, which stores rows on a volume. */
-async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
-  await createNamespace(t, api, ARCHIVE)
-  const values = ['--set', 'archive.storage.enabled=true']
-  const rights = await createArchiveRights(t, cluster, ARCHIVE, values)
-  const folder = t.testdir({ archive: rights, rows: {} })
-  const access = await findCluster({ kubeconfig: `${folder}/archive`, environment: {} })
-  if (access === undefined) throw new Error('there is no cluster')
-  const running = startArchive({
-    ...{ access, namespaces: [], metrics: new Set(['vitals']), registry: new Registry() },
-    storage: await openStorage(`${folder}/rows`),
-    retention: { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 },
-    log: capturedLog().log,
-  })
-  t.teardown(() => running.stop())
-  await until('the archive is ready', async () => running.checks().every(({ fatal }) => !fatal))
-}
-
-function openStorage(root: string) {
-  const folders = openVolumeFolders(root, VOLUME_FILES)
-  return openRunStorage({ root, files: VOLUME_FILES, writer: createRowsWriter(), folders })
-}
-
 /** Returns the accounts in the log of a pod that is deleted a short time after it prints them. */
 async function catchAccounts(cluster: Cluster, job: string) {
   const words = ['logs', ...HERE, `job/${job}`, '-c', 'app']
@@ -251,7 +219,7 @@ t.test('runs and their cards', { timeout: 400_000 }, async (t) => {
   const { cluster, api } = await runningCluster(t)
   await startOperators(t, cluster, api, ['jobset'])
   await createNamespace(t, api, SPACE)
-  await archive(t, cluster, api)
+  await startTestArchive(t, cluster, api, ARCHIVE)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   await createMiniCluster(t, cluster)
