@@ -130,17 +130,29 @@ t.test('an observer that is started again counts all ranks of its target', optio
   app.signal('SIGKILL')
 })
 
-t.test('an observer that is started again after its target counts no rank', options, async (t) => {
-  const { install, observe } = await restartedPod(t, NATIVE)
-  const { work } = programsFor('mpich')
-  await install()
-  const first = await observe()
-  const app = await first.start(...mpirun('mpich', 2, work, 'late'))
-  t.equal(await app.ended, 0)
-  await killAll(first.watching)
+t.test(
+  'an observer that is started after the end of its target counts its ranks',
+  options,
+  async (t) => {
+    const { install, observe } = await restartedPod(t, NATIVE)
+    const { work } = programsFor('mpich')
+    await install()
+    const first = await observe()
+    const killed = await first.start(...mpirun('mpich', 2, work, 'loop'))
+    await untilTwoRanksRun(first.watching)
+    await killAll(killed)
+    const app = await first.start(...mpirun('mpich', 2, work, 'late'))
+    await until(first.watching, /container app was started again/)
+    t.equal(await app.ended, 0)
+    await killAll(first.watching)
 
-  const { watching } = await observe()
-  const [whole] = await endOf(watching)
-  t.match(whole, { ranks: 0, calls: 0 })
-  t.match(watching.log(), /files of 2 processes of an earlier attempt/)
-})
+    const { watching } = await observe()
+    const [whole, ...lines] = await endOf(watching)
+    t.match(whole, { ranks: 2, calls: 1204 })
+    t.strictSame(
+      lines.map(({ state }) => state),
+      ['finalized', 'finalized'],
+    )
+    t.match(watching.log(), /files of 2 processes of an earlier attempt/)
+  },
+)

@@ -8,6 +8,7 @@ use encode::number::float;
 use linux::clock;
 use linux::proc::files::Task;
 use linux::proc::stat;
+use linux::read_at::ReadAt as _;
 
 use super::results::{ResultName, Results};
 use crate::sampling::process_table::ProcessTable;
@@ -18,7 +19,30 @@ use crate::sampling::process_table::ProcessTable;
 struct Starts {
     /// The start of the target; `None` if none of its processes is known.
     target: Option<u64>,
+    /// Its last start that an observer has recorded.
+    recorded: Option<u64>,
     observer: u64,
+}
+
+/// The file in which an observer records the last start of the target, for an observer that is
+/// started after the end of the target. Any process of the target can write it, as all results.
+const START: &str = "target";
+/// The maximum bytes of this file.
+const MAX_START: usize = 20;
+
+/// Reads the last start of the target that an observer has recorded, in ticks since boot.
+pub(super) fn read_start(results: &Results) -> Option<u64> {
+    let mut text = [0; MAX_START];
+    let count = results.open_named(START)?.read_at(0, &mut text);
+    std::str::from_utf8(&text[..count]).ok()?.parse().ok()
+}
+
+/// Records the last start of the target. Without it, an observer that is started after the end of
+/// the target takes no results for those of the last attempt.
+pub(super) fn record_start(results: &Results, start: Option<u64>) {
+    if let Some(start) = start {
+        results.replace(START, &start.to_string());
+    }
 }
 
 /// The files that can be of an earlier attempt.
@@ -32,12 +56,13 @@ enum Earlier {
 }
 
 impl Starts {
-    fn read(table: &mut ProcessTable) -> Option<Self> {
+    fn read(table: &mut ProcessTable, recorded: Option<u64>) -> Option<Self> {
         let own = Task::Process(i32::try_from(std::process::id()).ok()?);
         let text = table.meter.files.read(own, "stat").ok()?;
         let observer = stat::parse(text)?.start;
         Some(Self {
             target: table.containers.target_start(),
+            recorded,
             observer,
         })
     }
@@ -45,27 +70,30 @@ impl Starts {
     /// Returns which of the files that were there before the observer are of an earlier attempt.
     /// `comes_first` says that the pod starts the observer before the target. If the target has run
     /// longer than the observer nevertheless, only the observer was started again, and files can be
-    /// of the same attempt. An observer that comes second may miss all of a short program.
+    /// of the same attempt. Without a target, it has ended before the observer started, or has not
+    /// started again: the files of its last attempt are those since its recorded start. An observer
+    /// that comes second may miss all of a short program.
     fn earlier(self, comes_first: bool) -> Earlier {
         match self.target {
             Some(target) if target >= self.observer => Earlier::All,
             Some(target) => Earlier::BeforeTarget(target),
-            None if comes_first => Earlier::All,
+            None if comes_first => self.recorded.map_or(Earlier::All, Earlier::BeforeTarget),
             None => Earlier::None,
         }
     }
 }
 
 /// Returns which of the files that were there before the observer are of an earlier attempt.
-/// `recorded_at` reads when the process of a file recorded, in nanoseconds since boot.
+/// `recorded` is the last start of the target that an observer has recorded, in ticks since boot,
+/// and `recorded_at` reads when the process of a file recorded, in nanoseconds since boot.
 pub(super) fn find(
     results: &Results,
-    before: Vec<ResultName>,
+    (before, recorded): (Vec<ResultName>, Option<u64>),
     table: &mut ProcessTable,
     comes_first: bool,
     recorded_at: impl Fn(&File) -> Option<u64>,
 ) -> Vec<ResultName> {
-    let starts = Starts::read(table);
+    let starts = Starts::read(table, recorded);
     let earlier = starts.map_or(Earlier::None, |starts| starts.earlier(comes_first));
     let start = match earlier {
         Earlier::All => return before,
@@ -114,8 +142,15 @@ mod tests {
 
     #[test]
     fn the_starts_of_the_containers_tell_attempts_apart() {
-        let earlier =
-            |target, observer, comes_first| Starts { target, observer }.earlier(comes_first);
+        let earlier = |target, observer, comes_first| {
+            let recorded = None;
+            Starts {
+                target,
+                recorded,
+                observer,
+            }
+            .earlier(comes_first)
+        };
         for comes_first in [true, false] {
             assert_eq!(earlier(Some(500), 400, comes_first), Earlier::All);
             let target = Earlier::BeforeTarget(300);
@@ -123,6 +158,13 @@ mod tests {
         }
         assert_eq!(earlier(None, 400, true), Earlier::All);
         assert_eq!(earlier(None, 400, false), Earlier::None);
+        let ended = Starts {
+            target: None,
+            recorded: Some(300),
+            observer: 400,
+        };
+        assert_eq!(ended.earlier(true), Earlier::BeforeTarget(300));
+        assert_eq!(ended.earlier(false), Earlier::None);
     }
 
     #[test]

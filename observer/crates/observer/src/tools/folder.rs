@@ -30,6 +30,8 @@ pub struct Folder {
     results: Option<Results>,
     /// The files that were there before the observer, until their attempt is known.
     before: Vec<ResultName>,
+    /// When the target started, in ticks since boot, as this observer or one before has seen it.
+    target_start: Option<u64>,
     /// The files with rows, if the log is to contain them.
     raw_files: RawFiles,
     notices: Notices,
@@ -45,6 +47,7 @@ impl Folder {
         let mut folder = Self {
             results: None,
             before: Vec::new(),
+            target_start: None,
             raw_files: RawFiles::default(),
             notices: Notices::default(),
             pending: Vec::new(),
@@ -52,6 +55,7 @@ impl Folder {
         };
         match Results::open(&settings.path, settings.size_limit) {
             Ok(results) => {
+                folder.target_start = earlier::read_start(&results);
                 folder.results = Some(results);
                 folder.before = folder.list().map_or(Vec::new(), |listing| listing.names);
             }
@@ -95,12 +99,21 @@ impl Folder {
         recorded_at: impl Fn(&File) -> Option<u64>,
     ) -> Vec<ResultName> {
         let before = std::mem::take(&mut self.before);
-        let Some(results) = self.results.as_ref().filter(|_| !before.is_empty()) else {
+        let Some(results) = self.results.as_ref() else {
             return Vec::new();
         };
+        let start = table.containers.target_start();
+        if start.is_some() && start != self.target_start {
+            self.target_start = start;
+            earlier::record_start(results, start);
+        }
+        if before.is_empty() {
+            return Vec::new();
+        }
         // An observer that ends with its target is an ordinary container, which starts last.
         let comes_first = !settings.exits_by_itself;
-        earlier::find(results, before, table, comes_first, recorded_at)
+        let found = (before, self.target_start);
+        earlier::find(results, found, table, comes_first, recorded_at)
     }
 
     /// Opens a file. `None` if it is not an ordinary file, or cannot be read.

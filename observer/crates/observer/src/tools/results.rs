@@ -3,6 +3,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
 
 use linux::read_at::ReadAt;
@@ -173,6 +174,20 @@ impl Results {
     /// the permission is missing.
     pub fn remove_entry(&self, name: &str) -> bool {
         unlinkat(&self.directory, name, UnlinkatFlags::NoRemoveDir).is_ok()
+    }
+
+    /// Writes a small file with a fixed name in place of the entry with this name. Returns whether
+    /// it could be written.
+    pub fn replace(&self, name: &'static str, text: &str) -> bool {
+        self.remove_entry(name);
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let file = openat(
+            &self.directory,
+            name,
+            flags,
+            Mode::from_bits_truncate(0o644),
+        );
+        file.is_ok_and(|file| File::from(file).write_all(text.as_bytes()).is_ok())
     }
 
     /// Whether the folder has an entry with this name.
