@@ -10,7 +10,7 @@ use linux::proc::files::Task;
 use linux::proc::stat;
 use linux::read_at::ReadAt as _;
 
-use super::results::{ResultName, Results};
+use super::results::{MAX_TARGET_START, ResultName, Results, TARGET_START};
 use crate::sampling::process_table::ProcessTable;
 
 /// The starts of containers, in ticks since boot. That of a container is the start of its first
@@ -24,16 +24,10 @@ struct Starts {
     observer: u64,
 }
 
-/// The file in which an observer records the last start of the target, for an observer that is
-/// started after the end of the target. Any process of the target can write it, as all results.
-const START: &str = "target";
-/// The maximum bytes of this file.
-const MAX_START: usize = 20;
-
 /// Reads the last start of the target that an observer has recorded, in ticks since boot.
 pub(super) fn read_start(results: &Results) -> Option<u64> {
-    let mut text = [0; MAX_START];
-    let count = results.open_named(START)?.read_at(0, &mut text);
+    let mut text = [0; MAX_TARGET_START];
+    let count = results.open_named(TARGET_START)?.read_at(0, &mut text);
     std::str::from_utf8(&text[..count]).ok()?.parse().ok()
 }
 
@@ -41,7 +35,7 @@ pub(super) fn read_start(results: &Results) -> Option<u64> {
 /// the target takes no results for those of the last attempt.
 pub(super) fn record_start(results: &Results, start: Option<u64>) {
     if let Some(start) = start {
-        results.replace(START, &start.to_string());
+        results.replace(TARGET_START, &start.to_string());
     }
 }
 

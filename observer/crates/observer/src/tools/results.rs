@@ -19,6 +19,11 @@ const MAX_ENTRIES: usize = 16_384;
 /// most 64 KiB.
 const REPORTS: &str = "loader.log";
 const MAX_REPORTS: usize = 65_536;
+/// The file in which an observer records the last start of the target, and its maximum bytes. A
+/// larger file is not of an observer: any process of the target can write it.
+pub const TARGET_START: &str = "target";
+/// See [`TARGET_START`].
+pub const MAX_TARGET_START: usize = 20;
 /// The maximum bytes of a report.
 const MAX_REPORT: usize = 512;
 /// The bytes of a block of `st_blocks` (stat(2)).
@@ -155,7 +160,9 @@ impl Results {
         let mut count = 0;
         // An error means that the folder is gone.
         let _ = self.visit(|name, facts| {
-            if facts.st_blocks == 0 || !may_empty(ResultName::parse(name)) {
+            let is_small = usize::try_from(facts.st_size).is_ok_and(|it| it <= MAX_TARGET_START);
+            let is_record = name == TARGET_START.as_bytes() && is_small;
+            if facts.st_blocks == 0 || is_record || !may_empty(ResultName::parse(name)) {
                 return;
             }
             let file = self.open_file(name, OFlag::O_WRONLY);
