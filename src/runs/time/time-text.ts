@@ -38,10 +38,15 @@ function barOf(seconds: TimeOfRun['seconds'], cells: number): string {
 
 function rowOf(part: TimePart, { seconds, places, restarts }: TimeOfRun) {
   const { letter, title } = TIME_PARTS[part]
-  const times = restarts === 1 ? '1 restart' : `${restarts} restarts`
-  const name = part === 'lost' ? `lost to ${times}` : title
+  const name = part === 'lost' ? `lost to ${restartsText(restarts)}` : title
   const share = percentText(seconds[part] / sumOf(seconds))
   return [letter, name, durationText(seconds[part] / places), share] as const
+}
+
+/** A container that waits for its next start has not been started again. */
+function restartsText(restarts: number): string {
+  if (restarts === 0) return 'an attempt that failed'
+  return restarts === 1 ? '1 restart' : `${restarts} restarts`
 }
 
 function sumOf(seconds: TimeOfRun['seconds']): number {

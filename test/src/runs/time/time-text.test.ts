@@ -30,6 +30,11 @@ t.test('a bar has a letter for each part, in their order', async (t) => {
   ])
 })
 
+t.test('an attempt is lost before the next one starts', async (t) => {
+  const [, , table] = formatTime({ ...timeOf({ lost: 60 }), restarts: 0 }, 20)
+  t.match(table, { rows: [['x', 'lost to an attempt that failed', '60 s', '100 %']] })
+})
+
 t.test('the parts of several pods are means', async (t) => {
   const [title, , table] = formatTime(timeOf({ running: 60, ending: 20 }, 4), 20)
   t.equal(title, 'Time since its creation: 20 s, mean of 4 pods')
