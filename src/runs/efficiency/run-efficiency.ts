@@ -195,7 +195,7 @@ function processorEfficiency(run: RunEvidence): Efficiency {
   }
 }
 
-/** The least part of the CPU time that counts as nearly all of it. */
+/** The part of the CPU time from which a program is the main program of the run. */
 const MAIN_PART = 0.9
 
 function mainProgram(pods: readonly PodEvidence[]): string | null {

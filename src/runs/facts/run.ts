@@ -49,7 +49,7 @@ export interface Run {
    * if that is not known.
    */
   readonly begun: number | null
-  /** Whether earlier pods of it have failed, and do not exist any more. */
+  /** Whether earlier pods of the run failed and no longer exist. */
   readonly hasLostPods: boolean
 }
 

@@ -15,7 +15,7 @@ const SPACE = 'run-time'
 const HERE = ['-n', SPACE]
 const ANNOTATIONS = { 'ridealong.dev/inject': 'vitals', 'vitals.ridealong.dev/rate': '60' }
 
-/** The largest difference from the time that was made: seconds, or a part of it. */
+/** The maximum error of a reported time: in seconds, or as a part of the actual time. */
 const TOLERANCE = { seconds: 2, part: 0.05 }
 
 /** The seconds between SIGTERM, which the programs ignore while they sleep, and SIGKILL. */

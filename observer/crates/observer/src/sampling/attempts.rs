@@ -28,8 +28,8 @@ impl LastAttempt {
         }
     }
 
-    /// Whether a process belongs to an attempt before. `recorded` is when it has recorded
-    /// something, in nanoseconds since boot; 0 if that is not known.
+    /// Whether the attempt began after a process recorded something, so that the process belongs to
+    /// an earlier attempt. `recorded` is in nanoseconds since boot; 0 if the time is not known.
     pub fn is_after(&self, recorded: u64) -> bool {
         self.number > 1 && recorded > 0 && recorded < self.began
     }
@@ -40,32 +40,34 @@ impl LastAttempt {
     }
 }
 
-/// Something that is known of the last attempt, such as the sums over its processes.
+/// A value about the last attempt, such as the sums over its processes.
 #[derive(Debug, Default)]
 pub struct OfLastAttempt<T> {
     number: u32,
-    known: T,
+    value: T,
 }
 
 impl<T: Default> OfLastAttempt<T> {
-    /// Begins again if a later attempt has begun. Returns what was known of the one before.
+    /// Starts with an empty value if `number` is a later attempt. Returns the value of the attempt
+    /// before; `None` if there is none, or if no later attempt has begun.
     pub fn begin(&mut self, number: u32) -> Option<T> {
         if number <= self.number {
             return None;
         }
         let is_first = std::mem::replace(&mut self.number, number) == 0;
-        (!is_first).then(|| std::mem::take(&mut self.known))
+        (!is_first).then(|| std::mem::take(&mut self.value))
     }
 
-    /// Returns what is known, to add a process of an attempt; `None` if a later one has begun.
+    /// Returns the value, so that the caller can add a process of the attempt `number`; `None` if a
+    /// later attempt has begun.
     pub fn of(&mut self, number: u32) -> Option<&mut T> {
         self.begin(number);
-        (number == self.number).then_some(&mut self.known)
+        (number == self.number).then_some(&mut self.value)
     }
 
-    /// Returns what is known.
+    /// Returns the value of the last attempt.
     pub fn get(&mut self) -> &mut T {
-        &mut self.known
+        &mut self.value
     }
 }
 

@@ -445,8 +445,8 @@ impl TorchTrace {
         } = self.outcomes.get().totals;
         if missing > 0 {
             self.folder.note(format!(
-                "processes of PyTorch without a trace: {missing}; a trace needs an optimizer of \
-                 PyTorch that reaches step {step}, or a multiple of it, while the observer runs"
+                "processes of PyTorch without a trace: {missing}; an optimizer of PyTorch must \
+                 reach step {step}, or a multiple of it, while the observer runs"
             ));
         }
         let has_none = complete + incomplete + missing == 0;
