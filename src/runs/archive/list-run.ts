@@ -1,13 +1,17 @@
-import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asFields,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../../core/kubernetes/json.ts'
 import { printable } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
 import { findingText } from '../card/card-findings.ts'
 import type { UsedNumber } from '../card/card-numbers.ts'
 import type { RunCard } from '../card/run-card.ts'
 import { readPhase } from '../facts/run.ts'
-import { mapParts } from '../time/parts.ts'
-import type { TimeOfRun } from '../time/run-time.ts'
-import { timeDocument } from '../time/time-document.ts'
+import { readSpentTime, spentDocument } from '../time/time-document.ts'
 import type { ListedRun } from './listed-run.ts'
 
 const MAX_WORKLOAD_LENGTH = 320
@@ -34,29 +38,12 @@ export function listRun(
     phase: run.phase,
     started: started === null ? null : started / 1000,
     seconds: rounded(seconds),
-    time: time === null ? null : listTime(time),
+    time: time === null ? null : spentDocument(time),
     pods: run.podCounts,
     cores: { used: rounded(cores.used), requested: cores.requested },
     memory: { used: memory.used, requested: memory.requested },
     images: limitImages(images),
     finding: first === undefined ? null : printable(findingText(first), MAX_FINDING_LENGTH),
-  }
-}
-
-function listTime(time: TimeOfRun): ListedRun['time'] {
-  const { places, restarts, seconds } = timeDocument(time)
-  return { places, restarts, seconds }
-}
-
-function readListedTime(value: unknown): ListedRun['time'] {
-  const { places, restarts, seconds } = fieldsOrNone(value)
-  const [pods, count] = [readNumber(places), readNumber(restarts)]
-  const known = fieldsOrNone(seconds)
-  if (pods === null || count === null) return null
-  return {
-    places: pods,
-    restarts: count,
-    seconds: mapParts((part) => readNumber(known[part]) ?? 0),
   }
 }
 
@@ -102,13 +89,17 @@ export function readListedRun(fields: Fields): ListedRun | undefined {
     phase: readPhase(fields.phase) ?? null,
     started: readNumber(fields.started),
     seconds: readNumber(fields.seconds),
-    time: readListedTime(fields.time),
+    time: readListedTime(asFields(fields.time)),
     pods: left === null || right === null ? null : { observed: left, expected: right },
     cores: readUsed(fields.cores),
     memory: readUsed(fields.memory),
     images: listOrNone(fields.images).flatMap((image) => asText(image) ?? []),
     finding: asText(fields.finding) ?? null,
   }
+}
+
+function readListedTime(time: Fields | undefined): ListedRun['time'] {
+  return time === undefined ? null : readSpentTime(time)
 }
 
 function readUsed(value: unknown): UsedNumber {

@@ -1,5 +1,5 @@
 import type { UsedNumber } from '../card/card-numbers.ts'
-import type { TimePart } from '../time/parts.ts'
+import type { SpentTime } from '../time/parts.ts'
 
 /** What an index says about a run. Thousands of them are in one file, so the texts are short. */
 export interface ListedRun {
@@ -14,12 +14,7 @@ export interface ListedRun {
   /** How long it took, in seconds. */
   readonly seconds: number | null
   /** Where its time went since the creation of its workload; null if that is not known. */
-  readonly time: {
-    readonly places: number
-    readonly restarts: number
-    /** Seconds, added over all places. */
-    readonly seconds: Readonly<Record<TimePart, number>>
-  } | null
+  readonly time: SpentTime | null
   /** The observed pods of the expected ones. */
   readonly pods: { readonly observed: number; readonly expected: number } | null
   readonly cores: UsedNumber

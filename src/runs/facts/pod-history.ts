@@ -119,22 +119,17 @@ function readStarts(
   ours: ReadonlySet<string>,
 ): readonly ContainerStarts[] {
   const application = asObjects(containerStatuses).filter(({ name }) => !ours.has(String(name)))
-  return application.map((status) => {
-    const restarts = countRestarts(status)
-    return { name: asText(status.name) ?? '', restarts, ...startsIn(runsIn(status), status) }
-  })
+  return application.map((status) => ({ name: asText(status.name) ?? '', ...startsIn(status) }))
 }
 
-function startsIn(
-  runs: readonly ContainerRun[],
-  status: Fields,
-): Pick<ContainerStarts, 'first' | 'last'> {
-  const restarts = countRestarts(status)
-  if (runs.length === 0 && restarts === 0) return { first: undefined, last: undefined }
+function startsIn(status: Fields): Omit<ContainerStarts, 'name'> {
+  const [runs, restarts] = [runsIn(status), countRestarts(status)]
+  if (runs.length === 0 && restarts === 0) return { first: undefined, last: undefined, restarts }
   const isWaiting = fieldsOrNone(status.state).waiting !== undefined
   return {
     first: runs.length > restarts ? runs[0]?.from : null,
     last: isWaiting ? undefined : runs.at(-1)?.from,
+    restarts,
   }
 }
 

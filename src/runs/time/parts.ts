@@ -27,6 +27,16 @@ export function mapParts(read: (part: TimePart) => number): Readonly<Record<Time
   return Object.fromEntries(parts) as Record<TimePart, number>
 }
 
+/** Where the time of a run went, without its beginning and end. */
+export interface SpentTime {
+  /** The number of pods that the workload runs at once, each with all its replacements. */
+  readonly places: number
+  /** How often the application of a pod was started again, in place or in a new pod. */
+  readonly restarts: number
+  /** Seconds, added over all places; the sum is that of the whole time of each place. */
+  readonly seconds: Readonly<Record<TimePart, number>>
+}
+
 /** A part of the time of a pod. Times are in milliseconds since 1970. */
 export interface Piece {
   readonly part: TimePart

@@ -46,6 +46,7 @@ function tailOf(part: TimePart, { pod, isRetry, next }: PlacedPod): TimePart {
   return part === 'ending' ? 'creating' : part
 }
 
+/** Reports whether the application of a pod has started, also if the time is not known. */
 export function hasStarted({ history }: RunPod): boolean {
   return history.marks.at(-1)?.at !== undefined
 }

@@ -2,32 +2,24 @@ import { maximum, minimum } from '../../lib/statistics.ts'
 import type { RunPod } from '../facts/pod-facts.ts'
 import { firstStart } from '../facts/pod-history.ts'
 import { isOver, isRevision, type Run } from '../facts/run.ts'
-import { cutPieces, mapParts, type Piece, type TimePart } from './parts.ts'
+import { cutPieces, mapParts, type Piece, type SpentTime, type TimePart } from './parts.ts'
 import { cutPod, endOf, hasStarted, type PlacedPod } from './pod-pieces.ts'
 import { groupSequences, type PodSequence } from './sequences.ts'
 
 /** Where the time of a run went. */
-export interface TimeOfRun {
+export interface TimeOfRun extends SpentTime {
   /** The creation or start of the workload, in milliseconds since 1970. */
   readonly from: number
   /** The end of the last container, or now. */
   readonly to: number
-  /** The number of pods that the workload runs at once, each with all its replacements. */
-  readonly places: number
-  /** Seconds, added over all places; the sum is that of the whole time of each place. */
-  readonly seconds: Readonly<Record<TimePart, number>>
-  /** How often the application of a pod was started again, in place or in a new pod. */
-  readonly restarts: number
   /** Why time is not known: whole sentences. */
   readonly reasons: readonly string[]
 }
 
 /** The time of a place of a pod, with all the pods that replaced each other there. */
-export interface PlaceTime {
+export interface PlaceTime extends Pick<SpentTime, 'seconds' | 'restarts'> {
   /** The index of its pods, or the name of the last one. */
   readonly name: string
-  readonly seconds: TimeOfRun['seconds']
-  readonly restarts: number
 }
 
 /** The time of a run by places, at least one. */
@@ -155,7 +147,7 @@ function spanOfStart(pod: RunPod, to: number): readonly [number, number] {
   return [before ?? 0, after ?? to]
 }
 
-function addPieces(pieces: readonly Piece[]): TimeOfRun['seconds'] {
+function addPieces(pieces: readonly Piece[]): SpentTime['seconds'] {
   const sums = new Map<TimePart, number>()
   for (const { part, from, to } of pieces)
     sums.set(part, (sums.get(part) ?? 0) + (to - from) / 1000)

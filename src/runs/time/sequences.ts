@@ -18,9 +18,10 @@ export function groupSequences(pods: readonly RunPod[]): readonly PodSequence[] 
   const found = pods
     .toSorted((a, b) => createdOf(a) - createdOf(b))
     .map((pod) => {
-      const place = findSame(pod, places) ?? takeFree(pod) ?? []
+      const key = keyOf(pod)
+      const place = places.get(key) ?? takeFree(pod) ?? []
       place.push(pod)
-      places.set(keyOf(pod), place)
+      places.set(key, place)
       return place
     })
   return [...new Set(found)]
@@ -30,21 +31,17 @@ function createdOf({ created }: RunPod): number {
   return created ?? 0
 }
 
-function findSame(pod: RunPod, places: ReadonlyMap<string, RunPod[]>): RunPod[] | undefined {
-  const place = places.get(keyOf(pod))
-  const last = place?.at(-1)
-  return last !== undefined && keyOf(last) === keyOf(pod) ? place : undefined
-}
-
 const NEVER = Number.POSITIVE_INFINITY
 
 /**
- * Returns a function that finds the place of a pod that ended before another one was created. It is
+ * Returns a function that takes the place of a pod that ended before another one was created. It is
  * called with pods in the order of their creation.
+ *
+ * @param places by the key of the last pod in each of them
  */
 function freePlaces(
   pods: readonly RunPod[],
-  places: ReadonlyMap<string, RunPod[]>,
+  places: Map<string, RunPod[]>,
 ): (pod: RunPod) => RunPod[] | undefined {
   const free = new Map<string, RunPod[]>()
   const leaving = pods.filter(mayLeavePlace).toSorted((a, b) => leftAt(b) - leftAt(a))
@@ -61,8 +58,11 @@ function freePlaces(
     advance(createdOf(pod))
     const others = free.get(controllerOf(pod)) ?? []
     for (let left = others.pop(); left !== undefined; left = others.pop()) {
-      const place = places.get(keyOf(left))
-      if (place?.at(-1) === left) return place
+      const key = keyOf(left)
+      const place = places.get(key)
+      if (place?.at(-1) !== left) continue
+      places.delete(key)
+      return place
     }
     return undefined
   }

@@ -1,35 +1,46 @@
-import { asText, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
 import { rounded } from '../../lib/round.ts'
-import { mapParts } from './parts.ts'
+import { mapParts, type SpentTime } from './parts.ts'
 import type { TimeOfRun } from './run-time.ts'
 
 /** Returns where the time of a run went for programs. */
 export function timeDocument(time: TimeOfRun) {
-  const { from, to, places, seconds, restarts, reasons } = time
+  const { from, to, reasons } = time
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
-    places,
-    restarts,
-    seconds: mapParts((part) => rounded(seconds[part]) ?? 0),
+    ...spentDocument(time),
     reasons,
   }
 }
 
+/** Returns the parts of a time for programs. */
+export function spentDocument({ places, restarts, seconds }: SpentTime): SpentTime {
+  return { places, restarts, seconds: mapParts((part) => rounded(seconds[part]) ?? 0) }
+}
+
 /** Reads what `timeDocument` returns; null if it has no times. */
 export function readTimeDocument(value: unknown): TimeOfRun | null {
-  const { from, to, places, restarts, seconds, reasons } = fieldsOrNone(value)
-  const [start, end] = [readTime(from), readTime(to)]
-  if (start === null || end === null) return null
+  const fields = fieldsOrNone(value)
+  const [from, to] = [readTime(fields.from), readTime(fields.to)]
+  if (from === null || to === null) return null
+  const { reasons } = fields
+  return {
+    from,
+    to,
+    ...readSpentTime(fields),
+    reasons: listOrNone(reasons).flatMap((reason) => asText(reason) ?? []),
+  }
+}
+
+/** Reads what `spentDocument` returns. Numbers that are missing or invalid are 0. */
+export function readSpentTime({ places, restarts, seconds }: Fields): SpentTime {
   const known = fieldsOrNone(seconds)
   return {
-    from: start,
-    to: end,
     places: readCount(places),
     restarts: readCount(restarts),
     seconds: mapParts((part) => readCount(known[part])),
-    reasons: listOrNone(reasons).flatMap((reason) => asText(reason) ?? []),
   }
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
 import type { TimePart } from '../../../../src/runs/time/parts.ts'
+import { JOB_UID } from './measure.ts'
 
 /** A history of pods, as Kubernetes would write it, and where its time went. */
 export interface History {
@@ -15,8 +16,6 @@ export interface History {
   readonly places: number
   readonly restarts: number
 }
-
-export const JOB_UID = 'e37d7975-31d1-4ed2-8257-291575438313'
 
 /** Seconds; times in a status have no smaller unit. */
 const GAP = fc.integer({ min: 0, max: 120 })

@@ -1,16 +1,10 @@
 import t from 'tap'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
-import {
-  type ControllerFacts,
-  climbControllers,
-  NO_FACTS,
-} from '../../../../src/runs/collect/run-controllers.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { joinHistories } from '../../../../src/runs/facts/pod-history.ts'
-import { groupRuns } from '../../../../src/runs/facts/run.ts'
-import { divideTime, sumTime, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import type { TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import { JOB_UID, measureTime, type Situation } from './measure.ts'
 
-const UID = 'e37d7975-31d1-4ed2-8257-291575438313'
 const BEGUN = Date.UTC(2026, 10, 30)
 
 /** Returns the time that is some seconds after the creation of the workload. */
@@ -54,7 +48,7 @@ function podOf(plan: PodPlan): Fields {
         : { annotations: { 'batch.kubernetes.io/job-completion-index': index } }),
       ...(isDeleted ? { deletionTimestamp: at(deleted + 30), deletionGracePeriodSeconds: 30 } : {}),
       ownerReferences: [
-        { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: UID, controller: true },
+        { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: JOB_UID, controller: true },
       ],
     },
     spec: {
@@ -65,31 +59,15 @@ function podOf(plan: PodPlan): Fields {
   }
 }
 
-interface Situation {
-  readonly pods: readonly Fields[]
-  readonly facts?: Partial<ControllerFacts>
-  /** The pods that do not exist any more, by name. */
-  readonly gone?: readonly string[]
-  /** Seconds. */
-  readonly now?: number
-}
+type JobOfPods = Pick<Situation, 'pods' | 'gone'> & Partial<Pick<Situation, 'facts'>>
 
-function measure({ pods, facts, gone = [], now = 1000 }: Situation): TimeOfRun {
-  const known = new Map([[UID, { ...NO_FACTS, begun: BEGUN, ...facts }]])
-  const above = (controller: Parameters<typeof climbControllers>[1]) =>
-    climbControllers(known, controller)
-  const read = pods.map((pod) => {
-    const found = readPodFacts(pod, new Set())
-    return { ...found, isObserved: true, isGone: gone.includes(found.name) }
-  })
-  const [run] = groupRuns(read, { above, forbidden: [] })
-  const time = run === undefined ? null : divideTime(run, BEGUN + now * 1000)
-  if (time === null) throw new Error('the time of the run is not known')
-  return sumTime(time)
+/** Returns the time of a Job, 1000 s after its creation if it goes on. */
+function measure({ facts, ...situation }: JobOfPods): TimeOfRun {
+  return measureTime({ ...situation, facts: { begun: BEGUN, ...facts }, now: BEGUN + 1_000_000 })
 }
 
 /** Returns the parts that are not 0, in seconds. */
-function partsOf(situation: Situation): Readonly<Record<string, number>> {
+function partsOf(situation: JobOfPods): Readonly<Record<string, number>> {
   const { seconds } = measure(situation)
   return Object.fromEntries(Object.entries(seconds).filter(([, part]) => part !== 0))
 }

@@ -2,27 +2,17 @@ import { deepStrictEqual, ok } from 'node:assert'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
-import { climbControllers, NO_FACTS } from '../../../../src/runs/collect/run-controllers.ts'
-import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
-import { groupRuns } from '../../../../src/runs/facts/run.ts'
 import { TIME_PART_NAMES } from '../../../../src/runs/time/parts.ts'
-import { divideTime, sumTime, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
-import { HISTORY, type History, JOB_UID } from './histories.ts'
+import type { TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import { HISTORY, type History } from './histories.ts'
+import { measureTime } from './measure.ts'
 
 const RUNS = { numRuns: 1000 }
 
-const ENDED = { ...NO_FACTS, finished: 'Succeeded', pods: 1 } as const
+const ENDED = { finished: 'Succeeded', pods: 1 } as const
 
-/** Returns the time of the run of a Job with these pods. */
 function measure({ pods, begun }: Pick<History, 'pods' | 'begun'>): TimeOfRun {
-  const known = new Map([[JOB_UID, { ...ENDED, begun }]])
-  const above = (controller: Parameters<typeof climbControllers>[1]) =>
-    climbControllers(known, controller)
-  const facts = pods.map((pod) => ({ ...readPodFacts(pod, new Set()), isObserved: true }))
-  const [run] = groupRuns(facts, { above, forbidden: [] })
-  const time = run === undefined ? null : divideTime(run, begun + 1e9)
-  if (time === null) throw new Error('the time of the run is not known')
-  return sumTime(time)
+  return measureTime({ pods, facts: { ...ENDED, begun }, now: begun + 1e9 })
 }
 
 /** The paths of all time stamps in a status. */
