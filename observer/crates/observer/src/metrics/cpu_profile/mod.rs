@@ -459,7 +459,9 @@ impl CpuProfile {
         let started = known.as_ref().map_or(0.0, |known| known.started);
         let container = known.as_ref().and_then(|known| known.container);
         let container = container.or_else(|| target_of(run));
-        let attempt = attempt_of(run, &file);
+        let attempt = known
+            .as_ref()
+            .map_or_else(|| attempt_of(run, &file), |known| known.attempt);
         let (owner, mappings) = identify(run, (container, attempt), known, (name.pid, last));
         let Some(outline) = outline else {
             if is_known || self.emptied.contains(&name) {
@@ -618,16 +620,15 @@ fn owner_of(
 /// found it; otherwise the id in the name of the profile and the mappings in the profile are used.
 fn identify(
     run: &Run<'_>,
-    (container, attempt): (Option<ContainerId>, u32),
+    found: (Option<ContainerId>, u32),
     known: Option<&mut Observed>,
     (pid, last): (i32, Vec<Mapping>),
 ) -> (Owner, Vec<Mapping>) {
     let Some(known) = known else {
-        let owner = owner_of(run, (container, attempt), program_of(&last), pid);
+        let owner = owner_of(run, found, program_of(&last), pid);
         return (owner, last);
     };
     known.is_profiled = true;
-    let found = (container, known.attempt);
     let owner = owner_of(run, found, known.program.clone(), known.pid);
     (owner, maps::add_earlier(last, &known.mappings))
 }
