@@ -296,10 +296,11 @@ t.test('files of ended processes are removed when they use too much', options, a
   await until(watching, () => finalizedCount(watching) >= 2)
   await until(watching, () => rowsOf(watching, 'rank').at(-1)?.state === 'running')
   const running = `mpi_${rowsOf(watching, 'rank').at(-1)?.pid}`
-  t.equal(readdirSync(results).length, 3, 'files remain if there is room')
+  const ranks = readdirSync(results).filter((name) => name.startsWith('mpi_'))
+  t.equal(ranks.length, 3, 'files remain if there is room')
   writeFileSync(join(results, 'other'), Buffer.alloc(600_000))
   await until(watching, () => noticesOf(watching).some((notice) => /emptied/.test(notice)))
-  t.strictSame(readdirSync(results).sort(), [running, 'other'])
+  t.strictSame(readdirSync(results).sort(), [running, 'other', 'target'])
   t.equal(statSync(join(results, 'other')).size, 0)
   t.ok(statSync(join(results, running)).size > 0, 'a process that runs keeps its file')
   app.signal('SIGKILL')
