@@ -7,6 +7,7 @@ import {
   listOrNone,
 } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
+import { readAttempts } from '../attempts/attempts-document.ts'
 import type { ContainerAdvice, RoleAdvice } from '../card/advice.ts'
 import { ADVICE_MARGIN } from '../card/advice.ts'
 import { CARD_FINDINGS, findingPrefix } from '../card/card-findings.ts'
@@ -42,6 +43,7 @@ export function readRunCard({ metadata, spec, status }: Fields, now: number): Ru
     seconds:
       isOver(run.phase) || started === null ? readNumber(found.seconds) : since(started, now),
     time: readTimeDocument(found.time),
+    attempts: readAttempts(found.attempts),
     cores: readCompared(card.cores),
     memory: readMemory(card.memoryBytes),
     efficiency: readEfficiency(asObjects(card.efficiency)),
@@ -87,6 +89,7 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
     podCounts: { observed: readNumber(observed) ?? 0, expected: readNumber(expected) ?? 0 },
     begun: null,
     hasLostPods: false,
+    lostPods: 0,
   }
 }
 

@@ -2,6 +2,7 @@ import type { Fields } from '../../core/kubernetes/json.ts'
 import { printable } from '../../core/text/printable.ts'
 import { durationText } from '../../lib/duration.ts'
 import { rounded } from '../../lib/round.ts'
+import { type AttemptGroup, groupAttempts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
 import type { RoleAdvice } from '../card/advice.ts'
 import { cardDocument } from '../card/card-document.ts'
 import { findingText } from '../card/card-findings.ts'
@@ -78,7 +79,7 @@ export function buildRunObject(
 
 function buildStatus(card: RunCard) {
   const { run, podsSeen, started, ended, seconds } = card
-  const { time, cores, memoryBytes, ...others } = cardDocument(card)
+  const { time, attempts, cores, memoryBytes, ...others } = cardDocument(card)
   const { efficiency, roles, findings, advice, missing } = others
   return {
     phase: run.phase,
@@ -91,6 +92,7 @@ function buildStatus(card: RunCard) {
     verdict: verdictOf(card),
     summary: summarize(card),
     time: isOver(run.phase) ? time : null,
+    attempts,
     card: { cores, memoryBytes, efficiency, roles, findings, advice, missing },
   }
 }
@@ -136,6 +138,7 @@ function verdictOf({ run, seconds, efficiency, findings: [first] }: RunCard): st
 interface CardLimits {
   readonly roles: number
   readonly containers: number
+  readonly attempts: number
   /** The most sentences in each list. */
   readonly sentences: number
   /** The most UTF-16 code units of a text. */
@@ -150,14 +153,14 @@ interface Omitted {
 
 /** The limits of a card in an object Run; the next ones are for a card that is still too large. */
 const CARD_LIMITS: readonly CardLimits[] = [
-  { roles: 16, containers: 8, sentences: 8, text: 256 },
-  { roles: 8, containers: 4, sentences: 4, text: 192 },
-  { roles: 4, containers: 2, sentences: 2, text: 128 },
-  { roles: 1, containers: 1, sentences: 1, text: 96 },
+  { roles: 16, containers: 8, attempts: MAX_ATTEMPT_GROUPS, sentences: 8, text: 256 },
+  { roles: 8, containers: 4, attempts: 12, sentences: 4, text: 192 },
+  { roles: 4, containers: 2, attempts: 8, sentences: 2, text: 128 },
+  { roles: 1, containers: 1, attempts: 4, sentences: 1, text: 96 },
 ]
 
 /** The limits of a card that always fits. */
-const MIN_CARD: CardLimits = { roles: 0, containers: 0, sentences: 0, text: 64 }
+const MIN_CARD: CardLimits = { roles: 0, containers: 0, attempts: 4, sentences: 0, text: 64 }
 
 /** Shortens the lists and texts of a card, and escapes texts: users of pods can write them. */
 function limitCard(
@@ -175,6 +178,9 @@ function limitCard(
         card.time === null
           ? null
           : { ...card.time, reasons: card.time.reasons.slice(0, limits.sentences).map(show) },
+      attempts: groupAttempts(card.attempts, limits.attempts).map((group) =>
+        showAttempt(group, limits),
+      ),
       efficiency: showFactor(card.efficiency, show),
       roles: roles.map((role) => ({
         ...role,
@@ -203,6 +209,13 @@ function showPod<Named extends { readonly podIndex: string | null }>(
   show: Show,
 ): Named {
   return { ...named, podIndex: named.podIndex === null ? null : show(named.podIndex) }
+}
+
+/** A card has many attempts, and their texts are names. */
+function showAttempt(group: AttemptGroup, limits: CardLimits): AttemptGroup {
+  const show = (text: string | null) => (text === null ? null : printable(text, limits.text / 4))
+  const { podIndex, container, reason } = group
+  return { ...group, podIndex: show(podIndex), container: show(container), reason: show(reason) }
 }
 
 function showFactor(one: Factor, show: Show): Factor {

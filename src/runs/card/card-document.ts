@@ -1,4 +1,5 @@
 import { rounded } from '../../lib/round.ts'
+import { attemptsDocument } from '../attempts/attempts-document.ts'
 import { type Factor, listFactors } from '../efficiency/factor.ts'
 import type { ComputeAmounts } from '../facts/container-facts.ts'
 import { timeDocument } from '../time/time-document.ts'
@@ -23,6 +24,7 @@ export function cardDocument(card: RunCard) {
     pods: podCounts,
     podsSeen: card.podsSeen,
     time: card.time === null ? null : timeDocument(card.time),
+    attempts: attemptsDocument(card.attempts),
     cores: { ...cores, used: rounded(cores.used) },
     memoryBytes: memory,
     efficiency: efficiencyDocument(efficiency),

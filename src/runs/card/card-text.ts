@@ -1,6 +1,7 @@
 import { durationText } from '../../lib/duration.ts'
 import type { TextBlock } from '../../lib/output-format.ts'
 import { percentText } from '../../lib/round.ts'
+import { formatAttempts } from '../attempts/attempts-text.ts'
 import {
   type Factor,
   factorText,
@@ -39,6 +40,7 @@ export function formatCard(card: RunCard): readonly TextBlock[] {
       ...(card.page === null ? [] : ([['page', card.page]] as const)),
     ]),
     ...(card.time === null ? [] : ['', ...formatTime(card.time, CARD_WIDTH)]),
+    ...formatAttempts(card.attempts),
     ...roles.flatMap((role) => ['', ...formatRole(role)]),
     ...section('Findings', findings.map(findingText)),
     ...section('Missing', shorten([...missing, ...(card.time?.reasons ?? [])])),

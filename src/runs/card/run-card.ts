@@ -1,4 +1,6 @@
 import { maximum } from '../../lib/statistics.ts'
+import { type AttemptGroup, groupAttempts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
+import { listAttempts } from '../attempts/list-attempts.ts'
 import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
 import { isOver, type Run } from '../facts/run.ts'
@@ -22,6 +24,8 @@ export interface RunCard {
   readonly seconds: number | null
   /** Where its time went since the creation of its workload; null if that is not known. */
   readonly time: TimeOfRun | null
+  /** At most `MAX_ATTEMPT_GROUPS`. */
+  readonly attempts: readonly AttemptGroup[]
   /** The sum over all roles. */
   readonly cores: Compared
   /** The role whose pod used the largest part of its memory. */
@@ -50,6 +54,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
     ended: isOver(run.phase) ? ended : null,
     seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
     time: divided === null ? null : sumTime(divided),
+    attempts: groupAttempts(listAttempts(run), MAX_ATTEMPT_GROUPS),
     cores: {
       used: addKnown(roles, ({ cores }) => cores.used),
       requested: addKnown(roles, ({ cores }) => cores.requested),

@@ -4,6 +4,7 @@ import { readTime } from '../../lib/rfc3339.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import type { ContainerUse } from '../log/container-use.ts'
 import type { EndedContainer } from '../log/entry.ts'
+import { readStart } from './container-runs.ts'
 
 /** The amounts of a resource list; null if they are not set. */
 export interface ComputeAmounts {
@@ -77,7 +78,7 @@ function readLifetime({ containerStatuses }: Fields, container: string): number 
     return fieldsOrNone(fieldsOrNone(state).terminated)
   })
   const seconds = states.flatMap(({ startedAt, finishedAt }) => {
-    const [start, end] = [readTime(startedAt), readTime(finishedAt)]
+    const [start, end] = [readStart(startedAt), readTime(finishedAt)]
     return start === null || end === null || end < start ? [] : (end - start) / 1000
   })
   return seconds.length === 0 ? null : seconds.reduce((sum, one) => sum + one, 0)

@@ -11,6 +11,7 @@ import {
   readAmounts,
   readContainers,
 } from './container-facts.ts'
+import { readStart } from './container-runs.ts'
 import { listMissing, readMessages } from './observer-messages.ts'
 import { type PodHistory, readPodHistory } from './pod-history.ts'
 import { joinSummaries } from './summary-message.ts'
@@ -31,6 +32,8 @@ export interface RunPod {
   readonly pod_index: string | null
   /** How often its JobSet had restarted when it was created; 0 for other workloads. */
   readonly restartAttempt: number
+  /** How often its index had failed when its Job created it; 0 if the Job does not count that. */
+  readonly indexFailures: number
   readonly phase: PodPhase
   /** Whether its deletion was requested while it ran, or before. */
   readonly wasDeleted: boolean
@@ -81,7 +84,8 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     revision: readRevision(metadata),
     role: readRole(metadata),
     pod_index,
-    restartAttempt: readRestartAttempt(metadata),
+    restartAttempt: readNumber(fieldsOrNone(metadata.labels)[RESTART_ATTEMPT_KEY]),
+    indexFailures: readNumber(fieldsOrNone(metadata.annotations)[INDEX_FAILURES_KEY]),
     phase,
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
@@ -134,9 +138,16 @@ function readRole(metadata: Fields): string {
 /** The label of the pods of a JobSet (jobset api/jobset/v1alpha2, RestartsKey). */
 const RESTART_ATTEMPT_KEY = 'jobset.sigs.k8s.io/restart-attempt'
 
-function readRestartAttempt({ labels }: Fields): number {
-  const number = Number(fieldsOrNone(labels)[RESTART_ATTEMPT_KEY])
-  return Number.isInteger(number) ? number : 0
+/**
+ * The annotation of the pods of a Job with `backoffLimitPerIndex` (kubernetes pkg/apis/batch,
+ * JobIndexFailureCountAnnotation).
+ */
+const INDEX_FAILURES_KEY = 'batch.kubernetes.io/job-index-failure-count'
+
+/** Returns the count that a label or annotation has; 0 if it is missing or invalid. */
+function readNumber(written: unknown): number {
+  const number = Number(written)
+  return Number.isSafeInteger(number) && number > 0 ? number : 0
 }
 
 /** Returns when the containers of the application started and, if all have ended, when they did. */
@@ -150,7 +161,7 @@ function readTimes(
     .map(({ state }) => fieldsOrNone(state))
   const ended = states.map(({ terminated }) => fieldsOrNone(terminated))
   const starts = states.flatMap(({ running }, index) => {
-    return readTime(fieldsOrNone(running).startedAt ?? ended[index]?.startedAt) ?? []
+    return readStart(fieldsOrNone(running).startedAt ?? ended[index]?.startedAt) ?? []
   })
   const ends = ended.flatMap(({ finishedAt }) => readTime(finishedAt) ?? [])
   const hasEnded = ends.length > 0 && ends.length === states.length

@@ -1,6 +1,7 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
 import { maximum, minimum } from '../../lib/statistics.ts'
+import { type ContainerRun, countRestarts, joinRuns, readRuns } from './container-runs.ts'
 
 /**
  * A time in milliseconds since 1970. Null: the event has happened, but the status does not have
@@ -28,6 +29,8 @@ export interface ContainerStarts {
   readonly last: EventTime
   /** How often it was started again. */
   readonly restarts: number
+  /** The runs that are known, the earliest one first. */
+  readonly runs: readonly ContainerRun[]
 }
 
 /** The times in the status of a pod. */
@@ -90,30 +93,6 @@ function readScheduled({ conditions }: Fields, first: EventTime): EventTime {
   return first === undefined ? undefined : null
 }
 
-/** A run of a container; `to` is undefined while it runs. */
-interface ContainerRun {
-  readonly from: number | null
-  readonly to: EventTime
-  readonly hasFailed: boolean
-}
-
-/** Returns the runs of a container that its status has: the one before, and the last one. */
-function runsIn({ state, lastState }: Fields): readonly ContainerRun[] {
-  return [lastState, state].map(fieldsOrNone).flatMap(({ running, terminated }): ContainerRun[] => {
-    if (terminated !== undefined) {
-      const { startedAt, finishedAt, exitCode } = fieldsOrNone(terminated)
-      return [{ from: readTime(startedAt), to: readTime(finishedAt), hasFailed: exitCode !== 0 }]
-    }
-    if (running === undefined) return []
-    const { startedAt } = fieldsOrNone(running)
-    return [{ from: readTime(startedAt), to: undefined, hasFailed: false }]
-  })
-}
-
-function countRestarts({ restartCount }: Fields): number {
-  return typeof restartCount === 'number' ? restartCount : 0
-}
-
 function readStarts(
   { containerStatuses }: Fields,
   ours: ReadonlySet<string>,
@@ -123,13 +102,15 @@ function readStarts(
 }
 
 function startsIn(status: Fields): Omit<ContainerStarts, 'name'> {
-  const [runs, restarts] = [runsIn(status), countRestarts(status)]
-  if (runs.length === 0 && restarts === 0) return { first: undefined, last: undefined, restarts }
+  const [runs, restarts] = [readRuns(status), countRestarts(status)]
+  if (runs.length === 0 && restarts === 0)
+    return { first: undefined, last: undefined, restarts, runs }
   const isWaiting = fieldsOrNone(status.state).waiting !== undefined
   return {
     first: runs.length > restarts ? runs[0]?.from : null,
     last: isWaiting ? undefined : runs.at(-1)?.from,
     restarts,
+    runs,
   }
 }
 
@@ -145,13 +126,14 @@ interface InitRun {
  */
 function readInitRun(status: Fields, application: readonly ContainerStarts[]): InitRun {
   const limit = minimum(application.map(({ first, last }) => first ?? last ?? null))
-  const [all, restarts] = [runsIn(status), countRestarts(status)]
+  const [all, restarts] = [readRuns(status), countRestarts(status)]
   const runs = all.filter(({ from }) => from === null || limit === null || from <= limit)
   const hasFollowed = firstStart(application) !== undefined
   const missing = hasFollowed || restarts > 0 ? null : undefined
   const last = runs.at(-1)
   if (last === undefined) return { from: missing, to: missing }
-  const to = last.hasFailed ? undefined : last.to
+  const hasFailed = last.end !== null && last.end.exitCode !== 0
+  const to = hasFailed ? undefined : last.to
   return {
     from: all.length > restarts ? runs[0]?.from : null,
     to: to === undefined && hasFollowed ? null : to,
@@ -186,7 +168,7 @@ function readDeletion({ deletionTimestamp, deletionGracePeriodSeconds }: Fields)
 function readEnd({ phase, initContainerStatuses, containerStatuses }: Fields): number | null {
   if (phase !== 'Succeeded' && phase !== 'Failed') return null
   const all = [initContainerStatuses, containerStatuses].flatMap(asObjects)
-  return maximum(all.flatMap((status) => runsIn(status).at(-1)?.to ?? []))
+  return maximum(all.flatMap((status) => readRuns(status).at(-1)?.to ?? []))
 }
 
 /**
@@ -194,13 +176,17 @@ function readEnd({ phase, initContainerStatuses, containerStatuses }: Fields): n
  * ones.
  */
 export function joinHistories(before: PodHistory, now: PodHistory): PodHistory {
-  const firstOf = (name: string) => before.starts.find((start) => start.name === name)?.first
+  const find = (name: string) => before.starts.find((start) => start.name === name)
   return {
     marks: now.marks.map((mark, index) => ({
       ...mark,
       at: before.marks[index]?.at ?? mark.at,
     })),
-    starts: now.starts.map((start) => ({ ...start, first: firstOf(start.name) ?? start.first })),
+    starts: now.starts.map((start) => {
+      const known = find(start.name)
+      const runs = joinRuns(known?.runs ?? [], start.runs)
+      return { ...start, first: known?.first ?? start.first, runs }
+    }),
     deleted: before.deleted ?? now.deleted,
     ended: now.ended,
   }

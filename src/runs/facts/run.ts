@@ -1,5 +1,6 @@
 import type { Controllers, ListedController } from '../collect/run-controllers.ts'
 import { findKindOfGroup } from '../collect/workload-kinds.ts'
+import { countLostPods, hasLostPods, type PodWithControllers } from './lost-pods.ts'
 import { isTerminal, type PodPhase, type RunPod } from './pod-facts.ts'
 
 /**
@@ -51,6 +52,8 @@ export interface Run {
   readonly begun: number | null
   /** Whether earlier pods of the run failed and no longer exist. */
   readonly hasLostPods: boolean
+  /** How many pods that failed no longer exist, as its Jobs count them. */
+  readonly lostPods: number
 }
 
 /** The kinds of which each revision is a run, as GROUP/KIND. */
@@ -103,11 +106,6 @@ type Owner = Pick<Run, 'word' | 'group' | 'apiVersion' | 'kind' | 'name' | 'uid'
   readonly begun: number | null
 }
 
-interface Member {
-  readonly pod: RunPod
-  readonly chain: readonly ListedController[]
-}
-
 function findOwner(pod: RunPod, chain: readonly ListedController[]): Owner {
   const isWanted = (one: ListedController) =>
     !SCHEDULES.includes(keyOf(one)) && findWord(one) !== undefined
@@ -149,7 +147,7 @@ export function wordOfKind({ group, kind }: Pick<Run, 'group' | 'kind'>): string
   return findKindOfGroup(group, kind)?.word ?? (group === '' ? lower : `${lower}.${group}`)
 }
 
-function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Run {
+function buildRun({ finished, ...owner }: Owner, members: readonly PodWithControllers[]): Run {
   const sorted = members.toSorted((a, b) => (a.pod.created ?? 0) - (b.pod.created ?? 0))
   const pods = sorted.map(({ pod }) => pod)
   return {
@@ -159,11 +157,15 @@ function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Ru
     pods,
     podCounts: countPods(members),
     hasLostPods: hasLostPods(members),
+    lostPods: countLostPods(members),
   }
 }
 
 /** Finds the phase of a run in the last pod of each index. */
-function findPhase(owner: Pick<Owner, 'group' | 'kind'>, members: readonly Member[]): RunPhase {
+function findPhase(
+  owner: Pick<Owner, 'group' | 'kind'>,
+  members: readonly PodWithControllers[],
+): RunPhase {
   const pods = members.map(({ pod }) => pod)
   const read = isRevision(owner) ? phaseOfReplica : phaseOf
   const last = groupByIndex(pods).flatMap((own) => own.slice(-1).map(read))
@@ -187,7 +189,10 @@ function phaseOfReplica(pod: RunPod): PodPhase | 'Deleted' {
 }
 
 /** A Job of Kubernetes says when it has ended. Until then, it may create another pod. */
-function mayCreateMore({ group, kind }: Pick<Owner, 'group' | 'kind'>, [first]: readonly Member[]) {
+function mayCreateMore(
+  { group, kind }: Pick<Owner, 'group' | 'kind'>,
+  [first]: readonly PodWithControllers[],
+) {
   const isGone = first?.chain[0]?.facts?.isGone ?? true
   return group === 'batch' && kind === 'Job' && !isGone
 }
@@ -197,7 +202,7 @@ function mayCreateMore({ group, kind }: Pick<Owner, 'group' | 'kind'>, [first]: 
  * does not say so any more if it is gone.
  */
 function hasSucceeded(
-  [first]: readonly Member[],
+  [first]: readonly PodWithControllers[],
   last: readonly (PodPhase | 'Deleted')[],
 ): boolean {
   const count = last.filter((phase) => phase === 'Succeeded').length
@@ -220,7 +225,7 @@ export function groupByIndex(pods: readonly RunPod[]): readonly (readonly RunPod
  * Counts the pods. A Job of Kubernetes says how many it has, so that pods that do not exist yet,
  * or no longer, count too. A Job without indexes may have tried a pod again.
  */
-function countPods(members: readonly Member[]): Run['podCounts'] {
+function countPods(members: readonly PodWithControllers[]): Run['podCounts'] {
   const byController = Map.groupBy(members, ({ pod }) => pod.controller?.uid)
   const counts = [...byController.values()].map((own) => {
     const pods = own.map(({ pod }) => pod)
@@ -234,14 +239,4 @@ function countPods(members: readonly Member[]): Run['podCounts'] {
   })
   const sum = (name: 'observed' | 'expected') => counts.reduce((all, one) => all + one[name], 0)
   return { observed: sum('observed'), expected: sum('expected') }
-}
-
-/** Reports whether a Job counts more failed pods than exist, or a JobSet has restarted. */
-function hasLostPods(members: readonly Member[]): boolean {
-  const byController = Map.groupBy(members, ({ pod }) => pod.controller?.uid)
-  const isShort = [...byController.values()].some((own) => {
-    const failed = own[0]?.chain[0]?.facts?.failed ?? 0
-    return own.filter(({ pod }) => pod.phase === 'Failed').length < failed
-  })
-  return isShort || members.every(({ pod }) => pod.restartAttempt > 0)
 }

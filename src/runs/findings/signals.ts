@@ -47,7 +47,9 @@ export function signalIn({
 }
 
 /** Returns the exit code, with the signal and the reason if there are any. */
-export function describeEnd(ended: EndedContainer | undefined): string {
+export function describeEnd(
+  ended: Pick<EndedContainer, 'reason' | 'exitCode' | 'signal'> | undefined,
+): string {
   if (ended === undefined) return 'an unknown exit code'
   const signal = signalIn(ended)
   const isPlain = ended.reason === null || ended.reason === 'Error'

@@ -115,7 +115,7 @@ function asRun(generated: GeneratedRun): Run {
     ...{ namespace: generated.namespace, word: 'job', group: 'batch', apiVersion: 'batch/v1' },
     ...{ kind: 'Job', name: generated.workload, uid: generated.name, revision: null },
     ...{ phase: 'Succeeded', pods, podCounts: { observed: PODS, expected: PODS } },
-    ...{ begun: null, hasLostPods: false },
+    ...{ begun: null, hasLostPods: false, lostPods: 0 },
   }
 }
 
@@ -146,7 +146,7 @@ function asPod(generated: GeneratedRun, pod_index: number) {
     },
     ...{ isGone: false, reason: null, created: started - pulling * 1000, started },
     ...{ ended: started + seconds * 1000, isObserved: true, containers: [app] },
-    ...{ restartAttempt: 0, history: historyOf(generated) },
+    ...{ restartAttempt: 0, indexFailures: 0, history: historyOf(generated) },
     ...{ podRequests: NO_AMOUNTS, podLimits: NO_AMOUNTS, missing: [] },
   } satisfies RunPod
 }
@@ -158,7 +158,7 @@ function historyOf({ started, seconds, pulling }: GeneratedRun): PodHistory {
       { part: 'scheduling', event: 'it was scheduled', at: scheduled },
       { part: 'preparing', event: 'its application started first', at: started },
     ],
-    starts: [{ name: 'app', first: started, last: started, restarts: 0 }],
+    starts: [{ name: 'app', first: started, last: started, restarts: 0, runs: [] }],
     deleted: null,
     ended: started + seconds * 1000,
   }

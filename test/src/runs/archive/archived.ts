@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { MAX_ATTEMPT_GROUPS } from '../../../../src/runs/attempts/attempt-groups.ts'
 import { CARD_FINDINGS } from '../../../../src/runs/card/card-findings.ts'
 import { makeRunCard, type RunCard } from '../../../../src/runs/card/run-card.ts'
 import { RUN_PHASES } from '../../../../src/runs/facts/run.ts'
@@ -35,6 +36,10 @@ export const HOSTILE: fc.Arbitrary<RunCard> = fc
         const severity = isAboutTime ? 'slowdown' : 'failure'
         return { name, severity, podIndex: text, sentence: text, others: 3 } as const
       }),
+      attempts: texts.slice(0, MAX_ATTEMPT_GROUPS).map((reason, index) => ({
+        ...{ attempt: index + 1, podIndex: text, container: text, phase: 'Failed', reason },
+        ...{ exitCode: 137, signal: 9, count: 4096, started: 1, ended: 2, seconds: 0.001 },
+      })),
       time: card.time === null ? null : { ...card.time, reasons: texts },
       missing: texts,
     }

@@ -44,6 +44,32 @@ t.test('an object is bounded, and hostile texts are escaped', (t) => {
   t.end()
 })
 
+t.test('a run of 4,096 pods with ten attempts fits into an object', (t) => {
+  const [recorded] = fc.sample(RUN, { numRuns: 1, seed: 1 })
+  const [pod] = recorded?.pods ?? []
+  if (recorded === undefined || pod === undefined) return t.end()
+  const starts = Array.from({ length: 10 }, (_, index) => ({
+    ...{ number: index + 1, from: index * 60_000, to: index * 60_000 + 59_000 },
+    end: { reason: 'OOMKilled', exitCode: 137, signal: 9 },
+  }))
+  const history = {
+    ...pod.history,
+    starts: [{ name: 'trainer', first: 0, last: 540_000, restarts: 9, runs: starts }],
+  }
+  const pods = Array.from({ length: 4096 }, (_, index) => {
+    const name = `train-workers-0-${index}`
+    return { ...pod, name, uid: name, pod_index: `workers-0-${index}`, history }
+  })
+  const { spec, status } = buildRunObject(makeRunCard({ ...recorded, pods }, NOW), NONE, NOW)
+  t.ok(Buffer.byteLength(JSON.stringify({ workload: spec.workload, status })) <= MAX_BYTES)
+  const attempt = { reason: 'OOMKilled', exitCode: 137, count: 4096, seconds: 4096 * 59 }
+  t.match(
+    status.attempts,
+    starts.map(({ number }) => ({ attempt: number, ...attempt })),
+  )
+  t.end()
+})
+
 t.test('an archive that starts again reads the phase and the pods of each run', (t) => {
   fc.assert(
     fc.property(RUN, (run) => {
@@ -63,7 +89,7 @@ t.test('the card that is read from an object has all that is in the object', (t)
       const read = readRunCard(object, NOW)
       if (read === undefined) return false
       const again = asStored(buildRunObject(read, NONE, NOW))
-      const parts = ({ status: { card, time } }: typeof object) => [card, time]
+      const parts = ({ status: { card, time, attempts } }: typeof object) => [card, time, attempts]
       return isDeepStrictEqual(parts(again), parts(object))
     }),
     { numRuns: 200 },

@@ -50,6 +50,7 @@ const POD: fc.Arbitrary<RunPod> = fc
     started: 0,
     ended: 1000,
     restartAttempt: 0,
+    indexFailures: 0,
     history: { marks: [], starts: [], deleted: null, ended: null },
     isObserved: true,
     containers: uses.map((own, index) => ({
@@ -79,4 +80,5 @@ export const RUN: fc.Arbitrary<Run> = fc.array(POD, { minLength: 1, maxLength: 4
   podCounts: { observed: pods.length, expected: pods.length },
   begun: null,
   hasLostPods: false,
+  lostPods: 0,
 }))

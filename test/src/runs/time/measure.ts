@@ -5,7 +5,7 @@ import {
   NO_FACTS,
 } from '../../../../src/runs/collect/run-controllers.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
-import { groupRuns } from '../../../../src/runs/facts/run.ts'
+import { groupRuns, type Run } from '../../../../src/runs/facts/run.ts'
 import { divideTime, sumTime, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
 
 /** The UID of the Job of the pods. */
@@ -22,8 +22,8 @@ export interface Situation {
   readonly now: number
 }
 
-/** Returns the time of the run of a Job. */
-export function measureTime({ pods, facts, gone = [], now }: Situation): TimeOfRun {
+/** Returns the run of a Job. */
+export function readRunOfJob({ pods, facts, gone = [] }: Omit<Situation, 'now'>): Run {
   const known = new Map([[JOB_UID, { ...NO_FACTS, ...facts }]])
   const above = (controller: Parameters<typeof climbControllers>[1]) =>
     climbControllers(known, controller)
@@ -32,7 +32,13 @@ export function measureTime({ pods, facts, gone = [], now }: Situation): TimeOfR
     return { ...found, isObserved: true, isGone: gone.includes(found.name) }
   })
   const [run] = groupRuns(read, { above, forbidden: [] })
-  const time = run === undefined ? null : divideTime(run, now)
+  if (run === undefined) throw new Error('the Job has no pods')
+  return run
+}
+
+/** Returns the time of the run of a Job. */
+export function measureTime({ now, ...situation }: Situation): TimeOfRun {
+  const time = divideTime(readRunOfJob(situation), now)
   if (time === null) throw new Error('the time of the run is not known')
   return sumTime(time)
 }

@@ -208,8 +208,12 @@ t.test('the first times of a pod are remembered', async (t) => {
   const often = { restartCount: 5, lastState: ended(300, 350, 1), state: running(360) }
   const last = history(podOf({ ...plan, containers: [app(often)] }))
   const joined = joinHistories(first, last)
-  t.strictSame(joined.starts, [
+  t.match(joined.starts, [
     { name: 'app', first: BEGUN + 10_000, last: BEGUN + 360_000, restarts: 5 },
   ])
+  t.strictSame(
+    joined.starts[0]?.runs.map(({ number }) => number),
+    [1, 5, 6],
+  )
   t.strictSame(joined.marks.at(-1)?.at, BEGUN + 10_000)
 })
