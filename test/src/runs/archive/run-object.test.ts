@@ -9,6 +9,7 @@ import {
   MAX_BYTES,
   type RunObject,
 } from '../../../../src/runs/archive/run-object.ts'
+import { attemptsDocument } from '../../../../src/runs/attempts/attempts-document.ts'
 import { formatCard } from '../../../../src/runs/card/card-text.ts'
 import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
 import { buildRunTable } from '../../../../src/runs/card/run-table.ts'
@@ -60,13 +61,16 @@ t.test('a run of 4,096 pods with ten attempts fits into an object', (t) => {
     const name = `train-workers-0-${index}`
     return { ...pod, name, uid: name, pod_index: `workers-0-${index}`, history }
   })
-  const { spec, status } = buildRunObject(makeRunCard({ ...recorded, pods }, NOW), NONE, NOW)
+  const object = asStored(buildRunObject(makeRunCard({ ...recorded, pods }, NOW), NONE, NOW))
+  const { spec, status } = object
   t.ok(Buffer.byteLength(JSON.stringify({ workload: spec.workload, status })) <= MAX_BYTES)
   const attempt = { reason: 'OOMKilled', exitCode: 137, count: 4096, seconds: 4096 * 59 }
   t.match(
     status.attempts,
     starts.map(({ number }) => ({ attempt: number, ...attempt })),
   )
+  const read = readRunCard(object, NOW)
+  t.strictSame(read && attemptsDocument(read.attempts), status.attempts)
   t.end()
 })
 
