@@ -15,7 +15,7 @@ import {
 import { type ReportModel, reportModel, type Unit } from '../../src/runs/report/data.ts'
 import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { formatReport } from '../../src/runs/report/first-screen/text.ts'
-import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
+import { addTime, type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
 import { findWorkload } from '../../src/runs/report/observed-pods.ts'
 import { describeRuns, findOneRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
@@ -81,6 +81,7 @@ async function readReport(
   await readRuns(options, session, async (findRun) => {
     const input = await findOneRun(named, findRun)
     await readInto(run, input, session.say)
+    addTime(run, input.time)
     isRunning = input.isRunning
     isWhole = input.isWhole
   })

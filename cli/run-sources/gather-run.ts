@@ -18,15 +18,18 @@ import {
   type RunningObserver,
   sourceName,
 } from '../../src/runs/collect/observers.ts'
-import type { FindPods, WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import { listColumns } from '../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { ObservedPods } from '../../src/runs/log/entry.ts'
-import type { LogFormat } from '../../src/runs/log/transcribe.ts'
+import type { LogFormat, WorkloadStatus } from '../../src/runs/log/transcribe.ts'
 import { csvHeader } from '../../src/runs/log/write.ts'
+import { type CollectedTime, collectedDocument } from '../../src/runs/time/collected-time.ts'
 import { UsageError } from '../shared/errors.ts'
 import { type Progress, startProgress } from '../shared/progress.ts'
 import type { Session } from '../shared/session.ts'
+import type { FoundPod } from '../shared/workload-pods.ts'
+import { type ReadTime, timeReader } from './run-time.ts'
 
 /** How the logs of a workload are collected. */
 export interface GatherOptions {
@@ -49,13 +52,15 @@ const LOOK_MS = 2000
  * @throws WriteError if the target cannot be written; UsageError if it must be a folder
  */
 export async function gatherRun(
-  { apiserver, words, pods, find, descriptions }: WorkloadPods,
+  { apiserver, namespace, words, pods, find, descriptions }: WorkloadPods<FoundPod>,
   options: GatherOptions,
   session: Session,
 ): Promise<GatheredRun> {
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
   const observedPods = countPods(pods, words)
-  const work = { apiserver, words, pods, find, options, descriptions, header, session }
+  const readTime = timeReader({ apiserver, namespace, words })
+  const shared = { apiserver, words, pods, find, readTime, options }
+  const work = { ...shared, descriptions, header, session }
   return options.follow ? followAll(work, observedPods) : collectOnce(work, observedPods)
 }
 
@@ -63,8 +68,9 @@ interface Work {
   readonly apiserver: Apiserver
   /** The name of the workload. */
   readonly words: string
-  readonly pods: readonly PodOfObservers[]
-  readonly find: FindPods
+  readonly pods: readonly FoundPod[]
+  readonly find: WorkloadPods<FoundPod>['find']
+  readonly readTime: ReadTime
   readonly options: GatherOptions
   readonly descriptions: Descriptions
   /** The text at the beginning of each file. */
@@ -76,6 +82,8 @@ interface Work {
 export interface GatheredRun {
   readonly gathered: readonly Gathered[]
   readonly observedPods: ObservedPods | null
+  /** Where the time of the run went; null if it is not known. */
+  readonly time: CollectedTime | null
   /** The number of logs that were not read, because the command was interrupted. */
   readonly unread: number
   /** The folder in which complete logs are kept for the next run; undefined if none are kept. */
@@ -108,17 +116,19 @@ async function untilInterrupted<Result>(
 const PROGRESS_MS = 5000
 
 async function collectOnce(
-  { options, pods, header, session, ...work }: Work,
+  { options, pods, readTime, header, session, ...work }: Work,
   observedPods: ObservedPods | null,
 ): Promise<GatheredRun> {
   const observers = observersOf(pods)
   const { output: form, parallel, artifacts } = options
+  const time = await readTime(pods)
+  const status = statusOf(observedPods, time)
   const store = await openLogStore(options.target, form, header)
   const progress = startProgress(session, PROGRESS_MS)
   try {
     return await untilInterrupted(session, progress, async (signal) => {
       const { say } = session
-      const shared = { observers, observedPods, form, header, parallel, artifacts, store, signal }
+      const shared = { observers, status, form, header, parallel, artifacts, store, signal }
       const once = { ...work, ...shared, say }
       const { gathered, gone } = await gatherOnce({ ...once, showProgress: progress.show })
       const unread = observers.length - gathered.length
@@ -129,11 +139,15 @@ async function collectOnce(
       const others = gone.map((log) => ({ ...log, text: 'whole' as const }))
       if (isGood) await store.finish([...logs, ...others], isComplete)
       const isOver = pods.every((pod) => pod.isOver)
-      return { gathered: found, observedPods, unread, kept: store.kept(), isOver }
+      return { gathered: found, observedPods, time, unread, kept: store.kept(), isOver }
     })
   } finally {
     await store.close()
   }
+}
+
+function statusOf(observedPods: ObservedPods | null, time: CollectedTime | null): WorkloadStatus {
+  return { observedPods, time: time === null ? null : collectedDocument(time) }
 }
 
 /** Returns the observers of pods, each followed by its attempt before, if that has a log. */
@@ -166,7 +180,7 @@ async function followAll(work: Work, observedPods: ObservedPods | null): Promise
 
 async function followInto(
   destination: Destination,
-  { apiserver, words, pods, find, options, descriptions, session: { say } }: Work,
+  { apiserver, words, pods, find, readTime, options, descriptions, session: { say } }: Work,
   observedPods: ObservedPods | null,
   { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<GatheredRun> {
@@ -175,7 +189,8 @@ async function followInto(
   const { output: form, artifacts } = options
   let now = pods
   let counted = observedPods
-  const shared = { apiserver, descriptions, signal, artifacts, observedPods: () => counted }
+  const readStatus = async () => statusOf(counted, await readTime(now))
+  const shared = { apiserver, descriptions, signal, artifacts, readStatus }
   const crowd = startCrowd({ ...shared, form, write, pauseMs: LOOK_MS })
   while (!signal.aborted) {
     crowd.take(observersOf(now))
@@ -190,7 +205,8 @@ async function followInto(
   }
   const isOver = now.every((pod) => pod.isOver)
   const gathered = leaveOutLost(await crowd.end(), say)
-  return { gathered, observedPods: counted, unread: 0, kept: undefined, isOver }
+  const time = await readTime(now)
+  return { gathered, observedPods: counted, time, unread: 0, kept: undefined, isOver }
 }
 
 /**

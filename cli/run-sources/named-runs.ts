@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { ClusterName } from '../../src/cluster/access.ts'
 import { WriteError } from '../../src/lib/write-error.ts'
 import { noticeSentences } from '../../src/runs/collect/notices.ts'
+import type { CollectedTime } from '../../src/runs/time/collected-time.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { UsageError } from '../shared/errors.ts'
 import { STANDARD_INPUT } from '../shared/run-input.ts'
@@ -27,6 +28,8 @@ export interface RunFiles extends RunInput {
   readonly isRunning: boolean
   /** Whether no log of the run is missing. */
   readonly isWhole: boolean
+  /** Where the time of a run of the cluster went, as it was known after the logs were read. */
+  readonly time: CollectedTime | null
 }
 
 /** Returns the files of a named run. The logs of a run of the cluster are collected. */
@@ -41,6 +44,7 @@ export async function findOneRun(named: readonly NamedRun[], findRun: FindRun): 
     isOneRun: found.length === 1 && found.every((one) => one.isOneRun),
     isRunning: found.some(({ isRunning }) => isRunning),
     isWhole: found.every(({ isWhole }) => isWhole),
+    time: found.length === 1 ? (found[0]?.time ?? null) : null,
   }
 }
 
@@ -68,7 +72,8 @@ export async function readRuns<Result>(
     return await read(async (run) => {
       if (run.from !== 'cluster') {
         const files = await findRunFiles(run.name, options, session)
-        return { files, isOneRun: run.from === 'storage', isRunning: false, isWhole: true }
+        const isOneRun = run.from === 'storage'
+        return { files, isOneRun, isRunning: false, isWhole: true, time: null }
       }
       folder ??= mkdtempSync(join(tmpdir(), 'ridealong-run-'))
       count += 1
@@ -89,7 +94,9 @@ async function collectRun(
 ): Promise<RunFiles> {
   const found = await findWorkloadPods([name], options, session.environment)
   const gathering = { output: 'jsonl', target, follow: options.follow, parallel: PARALLEL } as const
-  const { gathered, unread, isOver } = await gatherRun(found, gathering, session).catch(explain)
+  const { gathered, time, unread, isOver } = await gatherRun(found, gathering, session).catch(
+    explain,
+  )
   const observers = gathered.map(({ observer }) => observer)
   noticeSentences(observers, found.problem).forEach(session.say)
   if (found.incomplete !== undefined) session.say(found.incomplete)
@@ -98,7 +105,7 @@ async function collectRun(
     throw new UsageError(`no log of ${found.words} could be read`)
   // Each Job of a CronJob is a run of its own.
   const isOneRun = !found.words.startsWith('cronjob/')
-  return { files: [target], isOneRun, isRunning: !isOver, isWhole: missing === 0 }
+  return { files: [target], isOneRun, isRunning: !isOver, isWhole: missing === 0, time }
 }
 
 function explain(error: unknown): never {

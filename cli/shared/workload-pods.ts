@@ -5,6 +5,7 @@ import { describeFailure } from '../../src/cluster/api-error.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
 import { comparable } from '../../src/pods/explain/injection-outcome.ts'
+import { findObservers, type PodOfObservers } from '../../src/runs/collect/observers.ts'
 import {
   type Chosen,
   joinNames,
@@ -13,10 +14,12 @@ import {
 } from '../../src/runs/collect/workload.ts'
 import {
   type Comparison,
+  type ReadPod,
   resolveWorkloadPods,
   WorkloadError,
   type WorkloadPods,
 } from '../../src/runs/collect/workload-pods.ts'
+import { type RunPod, readPodFacts } from '../../src/runs/facts/pod-facts.ts'
 import { readClusterCatalog } from './catalogs/cluster-catalog.ts'
 import { UsageError, usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
@@ -31,6 +34,16 @@ export interface WorkloadOptions extends ClusterName {
   readonly observerImage?: string
 }
 
+/** A pod of a workload, with its observers, and with the times in its status. */
+export interface FoundPod extends PodOfObservers {
+  readonly facts: RunPod
+}
+
+const readPod: ReadPod<FoundPod> = (pod, metrics, catalog) => ({
+  ...findObservers(pod, metrics, catalog),
+  facts: readPodFacts(pod, metrics),
+})
+
 /**
  * Finds the pods of a workload, KIND/NAME or KIND NAME, or of a label selector, with their
  * observers.
@@ -42,7 +55,7 @@ export async function findWorkloadPods(
   words: readonly string[],
   options: WorkloadOptions,
   environment: NodeJS.ProcessEnv,
-): Promise<WorkloadPods> {
+): Promise<WorkloadPods<FoundPod>> {
   const chosen = choose(words, options)
   const { apiserver, ...found } = await openCluster(options, environment)
   const namespace = options.namespace ?? found.namespace
@@ -51,7 +64,8 @@ export async function findWorkloadPods(
   const reader = readerOf(apiserver, namespace)
   const compare = () => comparisonWith(known, options, reader)
   const place = { apiserver, namespace }
-  const { find, ...resolved } = await resolveWorkloadPods(place, chosen, compare).catch(trouble)
+  const resolving = resolveWorkloadPods(place, chosen, compare, readPod)
+  const { find, ...resolved } = await resolving.catch(trouble)
   return { ...resolved, find: () => find().catch(trouble) }
 }
 

@@ -156,7 +156,8 @@ async function* entriesOf(
   }
   const reader = readLines(known, descriptions)
   for await (const line of splitLines(createReadStream(file))) yield* reader.push(line)
-  for (const entry of reader.end()) yield withStatus(entry, { ...observer, observedPods: null })
+  const status = { ...observer, observedPods: null, time: null }
+  for (const entry of reader.end()) yield withStatus(entry, status)
 }
 
 interface Output {

@@ -35,9 +35,11 @@ async function follow(observer: RunningObserver, following: Following): Promise<
   }
   const problem = await readToEnd(observer, following, onLine)
   const last = lastState(observer, following.look(observer))
-  const { text, done } = transcript.end({ ...last, observedPods: following.observedPods() })
+  const status = await following.readStatus()
+  const { text, done } = transcript.end({ ...last, ...status })
   const why = following.signal.aborted ? undefined : problem
-  const { rest, ...all } = summarizeLog(last, following, done, text, why)
+  const known = { form, descriptions, status }
+  const { rest, ...all } = summarizeLog(last, known, { done, rest: text, problem: why })
   await following.write(last, rest)
   return { ...all, artifacts: await artifacts?.end() }
 }

@@ -1,7 +1,6 @@
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import type { Descriptions } from '../log/descriptions.ts'
-import type { ObservedPods } from '../log/entry.ts'
-import type { LogFormat } from '../log/transcribe.ts'
+import type { LogFormat, WorkloadStatus } from '../log/transcribe.ts'
 import type { ArtifactFolder } from './artifacts.ts'
 import { type Gathered, gather } from './gather.ts'
 import type { CollectedLog } from './journal.ts'
@@ -15,7 +14,7 @@ import { runPool } from './pool.ts'
 export interface OnceWork {
   readonly apiserver: Apiserver
   readonly observers: readonly RunningObserver[]
-  readonly observedPods: ObservedPods | null
+  readonly status: WorkloadStatus
   readonly form: LogFormat
   readonly header: string
   readonly descriptions: Descriptions
@@ -156,9 +155,9 @@ async function gatherInto(
   work: OnceWork,
   format: string,
 ): Promise<Gathered | undefined> {
-  const { store, signal, observedPods } = work
+  const { store, signal, status } = work
   const file = await store.open(observer)
-  const gathering = { ...work, observedPods: () => observedPods }
+  const gathering = { ...work, readStatus: async () => status }
   const gathered = await gather(observer, gathering, file).catch(async (error: unknown) => {
     await file.discard().catch(() => {})
     throw error
@@ -182,13 +181,9 @@ async function endFile(file: LogFile, text: Gathered['text']): Promise<number> {
 /** What identifies a log and the text of its file. */
 type Identity = Omit<CollectedLog, 'bytes' | 'samples' | 'cuts'>
 
-function identify(
-  observer: RunningObserver,
-  { form, observedPods }: OnceWork,
-  format: string,
-): Identity {
+function identify(observer: RunningObserver, { form, status }: OnceWork, format: string): Identity {
   const { namespace, pod, container, uid, owner, attempt, restarts } = observer
-  const facts = hashFacts(form, observer, observedPods)
+  const facts = hashFacts(form, observer, status.observedPods)
   return { namespace, pod, container, uid, owner, attempt, restarts, format, facts }
 }
 

@@ -4,9 +4,14 @@ import { readLogLines } from '../../cluster/logs.ts'
 import { ATTEMPTS, isTemporary, pauseAfter } from '../../cluster/repeat.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Descriptions } from '../log/descriptions.ts'
-import type { ObservedPods } from '../log/entry.ts'
 import type { KnownOrigin } from '../log/metadata.ts'
-import { type Done, type LogFormat, transcribe, transcribeGone } from '../log/transcribe.ts'
+import {
+  type Done,
+  type LogFormat,
+  transcribe,
+  transcribeGone,
+  type WorkloadStatus,
+} from '../log/transcribe.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
 import { type RunningObserver, sourceName } from './observers.ts'
 
@@ -37,8 +42,8 @@ export interface Gathering {
   readonly signal: AbortSignal
   /** The folder for raw files; undefined if they are not collected. */
   readonly artifacts: ArtifactFolder | undefined
-  /** Returns how many pods are observed; see `LogEntry`. */
-  readonly observedPods: () => ObservedPods | null
+  /** Returns what is known of the workload by now. */
+  readonly readStatus: () => Promise<WorkloadStatus>
 }
 
 /** Returns the properties of an observer's log that were read from the pod. */
@@ -120,9 +125,11 @@ async function readOnce(
     await output.write(transcript.push(line))
     await artifacts?.push(line)
   })
-  const { text, done } = transcript.end({ ...observer, observedPods: gathering.observedPods() })
+  const status = await gathering.readStatus()
+  const { text, done } = transcript.end({ ...observer, ...status })
   const problem = error === undefined ? undefined : describeApiError(error)
-  const { rest, ...all } = summarizeLog(observer, gathering, done, text, problem)
+  const known = { form, descriptions, status }
+  const { rest, ...all } = summarizeLog(observer, known, { done, rest: text, problem })
   if (done.foreign !== undefined) await output.restart()
   await output.write(rest)
   const hasEnd = done.foreign === undefined && done.cuts.length === 0
@@ -154,25 +161,36 @@ export interface LogSummary extends Gathered {
   readonly rest: string
 }
 
+/** How a log is written, and what is known of its workload. */
+interface LogFormatAndStatus extends Pick<Gathering, 'form' | 'descriptions'> {
+  readonly status: WorkloadStatus
+}
+
+/** A log that was read. */
+interface ReadLog {
+  readonly done: Done
+  /** The text for the end of the log. */
+  readonly rest: string
+  /** Why a part is missing; undefined if none is. */
+  readonly problem: string | undefined
+}
+
 /**
  * Returns the result of reading a log. If the log contains no output of an observer, the summary of
  * the observer is read from the termination message of the container.
  *
- * @param rest the text for the end of the log
  */
 export function summarizeLog(
   observer: RunningObserver,
-  { form, descriptions, observedPods }: Pick<Gathering, 'form' | 'descriptions' | 'observedPods'>,
-  { samples, cuts, foreign }: Done,
-  rest: string,
-  problem: string | undefined,
+  { form, descriptions, status }: LogFormatAndStatus,
+  { done: { samples, cuts, foreign }, rest, problem }: ReadLog,
 ): LogSummary {
   const result = { observer, samples, artifacts: undefined }
   if (foreign === undefined) {
     const read = problem === undefined ? 'whole' : 'part'
     return { ...result, cuts, missing: problem, text: read, rest }
   }
-  const known = { ...describeObserver(observer), observedPods: observedPods() }
+  const known = { ...describeObserver(observer), ...status }
   const left = transcribeGone(form, known, descriptions, observer.message)
   const source = left === '' ? '' : '; its summary was read from the termination message'
   const missing = `${problem ?? describeForeign(foreign)}${source}`

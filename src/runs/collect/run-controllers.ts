@@ -62,7 +62,8 @@ export interface PodPlace {
 const MAX_LEVELS = 8
 
 /**
- * Lists the controllers of pods, and the controllers of these, each kind once.
+ * Lists the controllers of pods, and the controllers of these: each kind once, and of a kind of
+ * which there is only one controller, only this one.
  *
  * @param pods the controllers of the pods themselves, such as the driver of a SparkApplication
  * @throws ApiError other than 403 and 404, or a network error
@@ -75,16 +76,19 @@ export async function listControllers(
   const known = new Map(pods)
   const forbidden = new Set<string>()
   const listed = new Set<string>()
-  const list = async (reference: OwnerReference) => {
-    const key = kindKey(reference)
-    if (known.has(reference.uid) || listed.has(key)) return
-    listed.add(key)
-    const right = await listKind(place, reference, known)
+  const list = async (own: readonly OwnerReference[]) => {
+    const [first, ...others] = own
+    if (first === undefined || listed.has(kindKey(first))) return
+    // The only controller is found by its name; a namespace can have thousands of others.
+    const isOnly = others.every(({ name }) => name === first.name)
+    if (!isOnly) listed.add(kindKey(first))
+    const right = await listKind(place, first, isOnly, known)
     if (right !== undefined) forbidden.add(right)
   }
   let next = nearest
   for (let level = 0; level < MAX_LEVELS && next.length > 0; level += 1) {
-    for (const reference of next) await list(reference)
+    const unknown = next.filter(({ uid }) => !known.has(uid))
+    for (const own of Map.groupBy(unknown, kindKey).values()) await list(own)
     next = next.flatMap(({ uid }) => known.get(uid)?.controller ?? [])
   }
   return { above: (controller) => climbControllers(known, controller), forbidden: [...forbidden] }
@@ -109,10 +113,16 @@ export function climbControllers(
   return found
 }
 
-/** Lists the objects of a kind. Returns the resource if the user has no right to list it. */
+/**
+ * Lists the objects of a kind.
+ *
+ * @param isOnly whether to list only those with the name of this one
+ * @returns the resource if the user has no right to list it
+ */
 async function listKind(
   { apiserver, namespace }: PodPlace,
-  { apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>,
+  { apiVersion, kind, name }: OwnerReference,
+  isOnly: boolean,
   known: Map<string, ControllerFacts>,
 ): Promise<string | undefined> {
   const served = await readServedKinds(apiserver, apiVersion)
@@ -128,7 +138,8 @@ async function listKind(
     return []
   }
   try {
-    await listObjects(apiserver, { path, metadataOnly: !hasStatus(apiVersion, kind) }, read)
+    const query = isOnly ? { fieldSelector: `metadata.name=${name}` } : {}
+    await listObjects(apiserver, { path, query, metadataOnly: !hasStatus(apiVersion, kind) }, read)
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return `${plural}.${group}`
     if (!isMissing(error)) throw error

@@ -40,9 +40,21 @@ export async function listRunPods<Pod extends ControlledPod>(
   const path = pathOfResource({ apiVersion: 'v1', namespace, plural: 'pods' })
   const call = { path, query }
   const pods = await listObjects(apiserver, call, async (page) => page.map(read))
+  return { pods, controllers: await listPodControllers(place, pods) }
+}
+
+/**
+ * Lists the controllers above pods.
+ *
+ * @throws ApiError, or a network error. A missing right to list a kind of controller is no error.
+ */
+export function listPodControllers(
+  place: PodPlace,
+  pods: readonly ControlledPod[],
+): Promise<Controllers> {
   const nearest = pods.flatMap(({ controller }) => controller ?? [])
   const asControllers = new Map(pods.map(({ uid, controller }) => [uid, podFacts(controller)]))
-  return { pods, controllers: await listControllers(place, nearest, asControllers) }
+  return listControllers(place, nearest, asControllers)
 }
 
 /** A pod can control other pods, such as the driver of a SparkApplication its executors. */

@@ -4,7 +4,7 @@ import type { Catalog } from '../../core/catalog.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { formatList } from '../../lib/format-list.ts'
 import { type Descriptions, descriptionsIn } from '../log/descriptions.ts'
-import { findObservers, type PodOfObservers } from './observers.ts'
+import type { PodOfObservers } from './observers.ts'
 import { type OwnerSearch, startOwnerSearch, UnknownKindError } from './owned-pods.ts'
 import type { Chosen } from './workload.ts'
 
@@ -14,14 +14,14 @@ export class WorkloadError extends Error {
 }
 
 /** The pods of a workload with their observers. */
-export interface WorkloadPods {
+export interface WorkloadPods<Pod extends PodOfObservers = PodOfObservers> {
   readonly apiserver: Apiserver
   readonly namespace: string
   /** The name of the workload for messages: KIND/NAME, or the selector. */
   readonly words: string
-  readonly pods: readonly PodOfObservers[]
+  readonly pods: readonly Pod[]
   /** Lists the pods again. */
-  readonly find: FindPods
+  readonly find: () => Promise<readonly Pod[]>
   /** The descriptions of the rows of the catalog's metrics. */
   readonly descriptions: Descriptions
   /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
@@ -30,7 +30,18 @@ export interface WorkloadPods {
   readonly incomplete: string | undefined
 }
 
-export type FindPods = () => Promise<readonly PodOfObservers[]>
+/**
+ * Reads a pod of a workload.
+ *
+ * @param pod a core/v1 Pod, as returned by the apiserver
+ * @param metrics the names of the catalog's metrics
+ * @param catalog the catalog to compare containers with; undefined to omit the comparison
+ */
+export type ReadPod<Pod> = (
+  pod: Fields,
+  metrics: ReadonlySet<string>,
+  catalog: Catalog | undefined,
+) => Pod
 
 /** The catalogs with which the containers of pods are compared. */
 export interface Comparison {
@@ -54,11 +65,12 @@ export interface Comparison {
  * @throws WorkloadError if no pod has an observer, or the cluster does not serve the kind; the
  * error of the failed request for the list of pods; an error of `compare`
  */
-export async function resolveWorkloadPods(
+export async function resolveWorkloadPods<Pod extends PodOfObservers>(
   { apiserver, namespace }: Pick<WorkloadPods, 'apiserver' | 'namespace'>,
   chosen: Chosen,
   compare: () => Promise<Comparison>,
-): Promise<WorkloadPods> {
+  readPod: ReadPod<Pod>,
+): Promise<WorkloadPods<Pod>> {
   let comparison: Promise<Comparison> | undefined
   const compareOnce = () => {
     comparison ??= compare()
@@ -67,7 +79,7 @@ export async function resolveWorkloadPods(
   const read = async (pods: readonly Fields[]) => {
     const { catalog, catalogFor } = await compareOnce()
     const names = new Set(catalog.metrics.keys())
-    return pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
+    return pods.map((pod) => readPod(pod, names, catalogFor(pod)))
   }
   const place = { apiserver, namespace }
   const search = chosen.by === 'owner' ? await searchOwned(place, chosen) : undefined

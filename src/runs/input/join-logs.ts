@@ -224,6 +224,7 @@ function mergeEntries(before: LogEntry, now: LogEntry): LogEntry {
     ended: kept.ended ?? other.ended,
     podLimits: kept.podLimits ?? other.podLimits,
     observedPods: kept.observedPods ?? other.observedPods,
+    time: now.time ?? before.time,
   }
 }
 

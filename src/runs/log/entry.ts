@@ -38,6 +38,11 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
      * some; null if all are, or it is not known.
      */
     readonly observedPods: ObservedPods | null
+    /**
+     * Where the time of the run went until the log was collected, as `collectedDocument` writes it
+     * (time/collected-time.ts); null if it is not known.
+     */
+    readonly time: Fields | null
   }
 
 /**

@@ -15,6 +15,8 @@ export type KnownOrigin = Partial<RowOrigin> & {
   readonly podLimits?: PodLimits | null
   /** How many pods of the workload are observed; see `LogEntry`. */
   readonly observedPods?: ObservedPods | null
+  /** Where the time of the run went; see `LogEntry`. */
+  readonly time?: Fields | null
 }
 
 /** Parses the metadata; returns undefined if they are not a JSON object, for example truncated. */

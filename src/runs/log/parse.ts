@@ -87,6 +87,7 @@ function readDescriptions(row: Fields) {
     ended: Array.isArray(row.ended) ? endedOf(row.ended) : null,
     podLimits: podLimitsOf(row.podLimits),
     observedPods: observedPodsIn(row.observedPods),
+    time: asFields(row.time) ?? null,
   }
 }
 

@@ -199,6 +199,7 @@ function logEntry(state: ReadingState): LogEntry {
     ended,
     podLimits,
     observedPods,
+    time: null,
   }
 }
 

@@ -1,7 +1,7 @@
 import { MARKERS } from './blocks.ts'
 import { listColumns } from './columns.ts'
 import type { Descriptions } from './descriptions.ts'
-import { type Entry, isSample, type LogEntry, type ObservedPods } from './entry.ts'
+import { type Entry, isSample, type LogEntry } from './entry.ts'
 import { type KnownOrigin, readPlace, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
@@ -20,14 +20,15 @@ export interface Transcript {
 }
 
 /** What the status of a pod says when its log has ended. */
-export interface FinalStatus {
+export interface FinalStatus extends WorkloadStatus {
   /** The termination message of the observer; null if there is none. */
   readonly message: string | null
   /** How the other containers ended; see `LogEntry`. */
   readonly ended: LogEntry['ended']
-  /** How many pods of the workload are observed; see `LogEntry`. */
-  readonly observedPods: ObservedPods | null
 }
+
+/** What is known of a workload when the log of one of its pods has ended; see `LogEntry`. */
+export type WorkloadStatus = Pick<LogEntry, 'observedPods' | 'time'>
 
 /** The result of transcribing a log. */
 export interface Done {
@@ -106,8 +107,8 @@ export function transcribeGone(
   const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
   const rows = descriptions.get(place.metric ?? '') ?? null
-  const { ended = null, podLimits = null, observedPods = null } = known
-  const status = { summary, cuts, notices, ended, podLimits, observedPods }
+  const { ended = null, podLimits = null, observedPods = null, time = null } = known
+  const status = { summary, cuts, notices, ended, podLimits, observedPods, time }
   return jsonLines([{ kind: 'log', ...place, ...nothing, rows, ...status }])
 }
 
@@ -128,9 +129,10 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
 /**
  * Adds how containers ended, and the summary from the termination message if the log has none.
  */
-export function withStatus(entry: Entry, { message, ended, observedPods }: FinalStatus): Entry {
+export function withStatus(entry: Entry, status: FinalStatus): Entry {
   if (entry.kind !== 'log') return entry
+  const { message, ended, observedPods, time } = status
   const hasSummary = entry.summary.length > 0 || message === null
   const summary = hasSummary ? entry.summary : readSummary(message.split('\n'))
-  return { ...entry, ended, observedPods, summary }
+  return { ...entry, ended, observedPods, time, summary }
 }

@@ -10,6 +10,12 @@ import type { RecordedJob } from '../jobs/recorded-job.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
 import type { PagePart } from '../metrics/page-part.ts'
+import {
+  type CollectedTime,
+  collectedSentence,
+  latestTime,
+  timeNotices,
+} from '../time/collected-time.ts'
 import { type AssessedRun, assessRun, secondsOf } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
@@ -42,6 +48,8 @@ export interface PageData {
   readonly notices: readonly string[]
   /** How the run went, in a few sentences. */
   readonly verdict: string
+  /** Where the time of the run went, in one sentence; null if it is not known. */
+  readonly time: string | null
   /** What to do first; null if nothing needs to be done. */
   readonly advice: string | null
   /** What the pods did over time. */
@@ -92,6 +100,8 @@ export interface ReportModel {
   /** What the verdict says, as a word. */
   readonly kind: VerdictKind
   readonly looked: LookedAt
+  /** Where the time of the run went; null if it is not known. */
+  readonly time: CollectedTime | null
   readonly page: PageData
   /** What metrics add to the JSON. */
   readonly documents: Readonly<Record<string, unknown>>
@@ -123,13 +133,15 @@ export function reportModel(
   const reports = METRICS.flatMap(
     ({ report }: RunMetric) => report?.(run.evidence.stores, podOf) ?? [],
   )
+  const time = latestTime(collected.times)
   const page: PageData = {
     pods: distinct([...plottedPods, ...groups.map(({ pod }) => pod)]),
     programs: distinct(table.rows.map(({ program }) => program)),
     samples: run.samples,
     logs: run.sources.size,
-    notices: listNotices(run, shownParts(table, parts), groups),
+    notices: [...listNotices(run, shownParts(table, parts), groups), ...timeNotices(time)],
     verdict: assessed.verdict,
+    time: time === null ? null : collectedSentence(time),
     advice: adviceFor(assessed),
     activity: activityData(
       stepsByPod(run, { podOf, offsetOf: (source) => times.offsets.get(source) ?? 0 }),
@@ -148,7 +160,8 @@ export function reportModel(
   }
   const documents = Object.assign({}, ...reports.map(({ document }) => document))
   const { kind, looked } = assessed
-  return { run, podOf, pods, found, efficiency, jobs, kind, looked, groups: kept, page, documents }
+  const said = { found, efficiency, jobs, kind, looked, time }
+  return { run, podOf, pods, ...said, groups: kept, page, documents }
 }
 
 /** Returns what to do first about a run; null if nothing needs to be done. */

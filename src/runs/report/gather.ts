@@ -16,6 +16,7 @@ import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
 import { METRICS } from '../metrics/index.ts'
 import { isProfile } from '../profiles/profile-run.ts'
+import { type CollectedTime, readCollected } from '../time/collected-time.ts'
 import type { Start } from './align.ts'
 import { columnMeasures, DEVICE_MEASURES, MEASURES, type Measure, readMeasure } from './measures.ts'
 import { addRow, newSectionRun, type SectionRun } from './section.ts'
@@ -49,6 +50,8 @@ export interface CollectedRun {
   readonly undescribed: Undescribed
   /** The things that rows describe, and the rows that are left out. */
   readonly limit: ThingLimit
+  /** Where the time of the run went, as its logs and `addTime` say. */
+  readonly times: CollectedTime[]
   samples: number
 }
 
@@ -83,6 +86,7 @@ export function newRun(
     descriptions,
     undescribed: new Map(),
     limit,
+    times: [],
     samples: 0,
   }
 }
@@ -107,6 +111,7 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
   if (entry.kind === 'unmatched') return
   if (entry.kind === 'log') {
     source.log = entry
+    addTime(run, readCollected(entry.time))
     addPodToEvidence(run.evidence, entry)
     addDescribed(run, entry)
     return
@@ -116,6 +121,11 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
   const description = run.descriptions.get(entry.metric ?? '')
   if (description === undefined) keepUndescribed(run.undescribed, entry)
   else addSample(run, entry, description)
+}
+
+/** Adds where the time of the run went, if it is known. */
+export function addTime({ times }: CollectedRun, time: CollectedTime | null): void {
+  if (time !== null) times.push(time)
 }
 
 /** Adds a sample to the data of its section. */

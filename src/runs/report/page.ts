@@ -45,6 +45,7 @@ const BODY = `<header>
 </header>
 <main>
 <p id="verdict">VERDICT</p>
+<p id="time">TIME</p>
 <p id="hot">HOT</p>
 <p id="advice"><b>What to do:</b> ADVICE</p>
 <div id="first">
@@ -126,16 +127,21 @@ These numbers are about the node, not the pod.</p>
 </main>
 <footer>GENERATOR</footer>`
 
-/** Returns the body, without the paragraphs about a hot function and advice if there is none. */
-function bodyOf({ advice, profiles }: PageData): string {
-  const body = advice === null ? BODY.replace(/^<p id="advice">.*\n/m, '') : BODY
-  return profiles?.hot ? body : body.replace(/^<p id="hot">.*\n/m, '')
+/** Returns the body, without the paragraphs of which nothing is known. */
+function bodyOf({ time, advice, profiles }: PageData): string {
+  const texts = { time, hot: profiles?.hot ?? null, advice }
+  const missing = Object.entries(texts).flatMap(([id, text]) => (text === null ? id : []))
+  return missing.reduce(
+    (body, id) => body.replace(new RegExp(`^<p id="${id}">.*\n`, 'm'), ''),
+    BODY,
+  )
 }
 
 function textsOf({ title, data, generator }: PageParts) {
-  const { verdict, advice, profiles } = data
+  const { verdict, time, advice, profiles } = data
   const hot = profiles?.hot?.sentence ?? ''
-  return { TITLE: title, VERDICT: verdict, HOT: hot, ADVICE: advice ?? '', GENERATOR: generator }
+  const known = { VERDICT: verdict, TIME: time ?? '', HOT: hot, ADVICE: advice ?? '' }
+  return { TITLE: title, ...known, GENERATOR: generator }
 }
 
 /** Replaces each of these words in a template by a text, at once: a text may contain a word. */

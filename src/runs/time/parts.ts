@@ -1,21 +1,55 @@
 /**
  * The parts of the time of a run, in the order in which a pod passes through them. All of them
  * are known from the status of pods and workloads, which needs no right beyond that of reading
- * them.
+ * them. `phrase` follows a duration in a sentence.
  */
 export const TIME_PARTS = {
-  creating: { letter: 'c', title: 'until its pod was created' },
-  scheduling: { letter: 's', title: 'waiting to be scheduled' },
-  preparing: { letter: 'v', title: 'volumes, network, first image' },
-  observers: { letter: 'o', title: 'containers of Ridealong' },
-  init: { letter: 'i', title: 'init containers' },
-  pulling: { letter: 'p', title: 'images, creating containers' },
-  partial: { letter: 'w', title: 'ran before the last pod started' },
-  running: { letter: 'r', title: 'running' },
-  lost: { letter: 'x', title: 'lost to restarts' },
-  ending: { letter: 'e', title: 'after its application ended' },
-  unknown: { letter: '?', title: 'not known' },
-} as const satisfies Readonly<Record<string, { readonly letter: string; readonly title: string }>>
+  creating: {
+    letter: 'c',
+    title: 'until its pod was created',
+    phrase: 'until its pod was created',
+  },
+  scheduling: {
+    letter: 's',
+    title: 'waiting to be scheduled',
+    phrase: 'waiting to be scheduled',
+  },
+  preparing: {
+    letter: 'v',
+    title: 'volumes, network, first image',
+    phrase: 'for volumes, the network and the first image',
+  },
+  observers: {
+    letter: 'o',
+    title: 'containers of Ridealong',
+    phrase: 'in containers of Ridealong',
+  },
+  init: { letter: 'i', title: 'init containers', phrase: 'in init containers' },
+  pulling: {
+    letter: 'p',
+    title: 'images, creating containers',
+    phrase: 'for images and creating containers',
+  },
+  partial: {
+    letter: 'w',
+    title: 'ran before the last pod started',
+    phrase: 'running before the last pod started',
+  },
+  running: { letter: 'r', title: 'running', phrase: 'running' },
+  lost: { letter: 'x', title: 'lost to restarts', phrase: 'lost to restarts' },
+  ending: {
+    letter: 'e',
+    title: 'after its application ended',
+    phrase: 'after its application ended',
+  },
+  unknown: { letter: '?', title: 'not known', phrase: 'not known' },
+} as const satisfies Readonly<Record<string, PartText>>
+
+interface PartText {
+  readonly letter: string
+  readonly title: string
+  readonly phrase: string
+}
 
 export type TimePart = keyof typeof TIME_PARTS
 
@@ -35,6 +69,16 @@ export interface SpentTime {
   readonly restarts: number
   /** Seconds, added over all places; the sum is that of the whole time of each place. */
   readonly seconds: Readonly<Record<TimePart, number>>
+}
+
+/** Where the time of a run went. */
+export interface TimeOfRun extends SpentTime {
+  /** The creation or start of the workload, in milliseconds since 1970. */
+  readonly from: number
+  /** The end of the last container, or now. */
+  readonly to: number
+  /** Why time is not known: whole sentences. */
+  readonly reasons: readonly string[]
 }
 
 /** A part of the time of a pod. Times are in milliseconds since 1970. */

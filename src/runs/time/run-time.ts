@@ -2,19 +2,16 @@ import { maximum, minimum } from '../../lib/statistics.ts'
 import type { RunPod } from '../facts/pod-facts.ts'
 import { firstStart } from '../facts/pod-history.ts'
 import { isOver, isRevision, type Run } from '../facts/run.ts'
-import { cutPieces, mapParts, type Piece, type SpentTime, type TimePart } from './parts.ts'
+import {
+  cutPieces,
+  mapParts,
+  type Piece,
+  type SpentTime,
+  type TimeOfRun,
+  type TimePart,
+} from './parts.ts'
 import { cutPod, endOf, hasStarted, type PlacedPod } from './pod-pieces.ts'
 import { groupSequences, type PodSequence } from './sequences.ts'
-
-/** Where the time of a run went. */
-export interface TimeOfRun extends SpentTime {
-  /** The creation or start of the workload, in milliseconds since 1970. */
-  readonly from: number
-  /** The end of the last container, or now. */
-  readonly to: number
-  /** Why time is not known: whole sentences. */
-  readonly reasons: readonly string[]
-}
 
 /** The time of a place of a pod, with all the pods that replaced each other there. */
 export interface PlaceTime extends Pick<SpentTime, 'seconds' | 'restarts'> {

@@ -1,8 +1,7 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
 import { rounded } from '../../lib/round.ts'
-import { mapParts, type SpentTime } from './parts.ts'
-import type { TimeOfRun } from './run-time.ts'
+import { mapParts, type SpentTime, type TimeOfRun } from './parts.ts'
 
 /** Returns where the time of a run went for programs. */
 export function timeDocument(time: TimeOfRun) {

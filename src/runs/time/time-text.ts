@@ -1,8 +1,8 @@
 import { durationText } from '../../lib/duration.ts'
 import type { TextBlock } from '../../lib/output-format.ts'
 import { percentText } from '../../lib/round.ts'
-import { TIME_PART_NAMES, TIME_PARTS, type TimePart } from './parts.ts'
-import type { TimeOfRun } from './run-time.ts'
+import { TIME_PART_NAMES, TIME_PARTS, type TimeOfRun, type TimePart } from './parts.ts'
+import { lostText } from './time-sentence.ts'
 
 /**
  * Formats where the time of a run went: a bar with a letter for each part, in the order in which a
@@ -38,15 +38,9 @@ function barOf(seconds: TimeOfRun['seconds'], cells: number): string {
 
 function rowOf(part: TimePart, { seconds, places, restarts }: TimeOfRun) {
   const { letter, title } = TIME_PARTS[part]
-  const name = part === 'lost' ? `lost to ${restartsText(restarts)}` : title
+  const name = part === 'lost' ? lostText(restarts) : title
   const share = percentText(seconds[part] / sumOf(seconds))
   return [letter, name, durationText(seconds[part] / places), share] as const
-}
-
-/** A container that waits for its next start has not been started again. */
-function restartsText(restarts: number): string {
-  if (restarts === 0) return 'an attempt that failed'
-  return restarts === 1 ? '1 restart' : `${restarts} restarts`
 }
 
 function sumOf(seconds: TimeOfRun['seconds']): number {

@@ -4,30 +4,10 @@ import { parse } from 'yaml'
 import { CONTROLLERS, PODS } from '../../src/runs/collect/served.ts'
 import { type ErrorAnswer, standIn } from '../../stand-ins/pod-logs.ts'
 import { run } from '../command.ts'
+import { recorded, startRecordedRuns } from './recorded-runs.ts'
 
-// The pods, Jobs and JobSet are recorded from a real cluster, on a machine that was so busy that
-// the container runtime removed some cgroups before the observers read them for the last time.
-
-// biome-ignore lint/suspicious/noExplicitAny: recorded objects.
-function recorded(name: string): { items: any[] } {
-  return JSON.parse(readFileSync(new URL(`../../logs/runs/${name}.json`, import.meta.url), 'utf8'))
-}
-
-const resources = (name: string, kind: string) => {
-  return { kind: 'APIResourceList', resources: [{ name, kind, namespaced: true }] }
-}
-
-async function start(t: Test, pods: readonly object[] = recorded('pods').items) {
-  const { kubeconfig } = await standIn(t, {
-    pods: () => pods,
-    logs: {},
-    others: {
-      '/apis/batch/v1': resources('jobs', 'Job'),
-      '/apis/batch/v1/namespaces/runs/jobs': recorded('jobs'),
-      '/apis/jobset.x-k8s.io/v1alpha2': resources('jobsets', 'JobSet'),
-      '/apis/jobset.x-k8s.io/v1alpha2/namespaces/runs/jobsets': recorded('jobsets'),
-    },
-  })
+async function start(t: Test, pods?: readonly object[]) {
+  const { kubeconfig } = await startRecordedRuns(t, pods)
   return (...words: string[]) => run(['runs', ...words, '-n', 'runs', '--kubeconfig', kubeconfig])
 }
 

@@ -2,6 +2,7 @@ import { rounded } from '../../../lib/round.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
 import type { HotFunction } from '../../profiles/hot-function.ts'
 import type { WaitedFor } from '../../rules/rule.ts'
+import { collectedDocument } from '../../time/collected-time.ts'
 import type { ReportModel } from '../data.ts'
 import { type ActivityData, type Means, STATES } from '../first-screen/activity-data.ts'
 import { mpiRankNotices } from '../notices.ts'
@@ -39,7 +40,7 @@ export function findingsDocument(model: ReportModel, title: string) {
     notLookedAt: model.looked.gaps.map(({ what, how, pods: own }) => ({ what, how, pods: own })),
     notKnown: page.unknown === '' ? null : page.unknown,
     hotFunction: hotFunctionOf(page.profiles?.hot ?? null),
-    advice: page.advice,
+    ...adviceAndTime(model),
     efficiency: efficiencyDocument(efficiency),
     activity: activityDocument(page.activity),
     pods,
@@ -68,6 +69,11 @@ export function findingsDocument(model: ReportModel, title: string) {
 
 /** The document of `report --output json`. */
 export type FindingsDocument = ReturnType<typeof findingsDocument>
+
+function adviceAndTime({ time, page }: ReportModel) {
+  const { advice } = page
+  return { advice, time: time && { sentence: page.time, ...collectedDocument(time) } }
+}
 
 /** Returns the function with a large part of the time for programs; null if there is none. */
 function hotFunctionOf(hot: HotFunction | null) {

@@ -16,12 +16,13 @@ export function formatReport(
   title: string,
   { page, efficiency, looked }: ReportModel,
 ): TextBlock[] {
-  const { verdict, advice, notices, findings, profiles } = page
+  const { verdict, time, advice, notices, findings, profiles } = page
   const hot = profiles?.hot?.sentence
   const factors = factorLines(efficiency.root, looked.gaps)
   return [
     { text: title, tone: 'heading' },
     verdict,
+    ...(time === null ? [] : [time]),
     ...(hot === undefined ? [] : [hot]),
     ...(advice === null ? [] : [`What to do: ${advice}`]),
     ...(factors.length === 0 ? [] : ['', ...factors]),

@@ -27,7 +27,7 @@ function collected(): string {
   const texts = OBSERVERS.map((observer) => {
     const transcript = transcribe('jsonl', describeObserver(observer), BUILT_IN_ROWS)
     const lines = logOf(observer.container).trimEnd().split('\n').map(transcript.push)
-    return [...lines, transcript.end({ ...observer, observedPods: null }).text].join('')
+    return [...lines, transcript.end({ ...observer, observedPods: null, time: null }).text].join('')
   })
   return texts.join('')
 }

@@ -49,7 +49,7 @@ async function gatherFrom(outcomes: readonly Outcome[], state?: object) {
       descriptions: descriptionsIn(CATALOG),
       signal: new AbortController().signal,
       artifacts: undefined,
-      observedPods: () => null,
+      readStatus: async () => ({ observedPods: null, time: null }),
     },
     {
       restart: async () => {
@@ -132,7 +132,7 @@ t.test('an error of the destination is not repeated', async (t) => {
     descriptions: descriptionsIn(CATALOG),
     signal: new AbortController().signal,
     artifacts: undefined,
-    observedPods: () => null,
+    readStatus: async () => ({ observedPods: null, time: null }),
   } as const
   const full = {
     restart: async () => {},

@@ -17,7 +17,7 @@ type Ended = readonly EndedContainer[] | null
 export function collected(text: string, source: string, ended: Ended): string {
   const { push, end } = transcribe('jsonl', { source }, BUILT_IN_ROWS)
   const rows = text.split('\n').map(push)
-  return [...rows, end({ message: null, ended, observedPods: null }).text].join('')
+  return [...rows, end({ message: null, ended, observedPods: null, time: null }).text].join('')
 }
 
 /** Returns the end of the observed container of a log, with an exit code. */

@@ -6,7 +6,8 @@ import {
 } from '../../../../src/runs/collect/run-controllers.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { groupRuns, type Run } from '../../../../src/runs/facts/run.ts'
-import { divideTime, sumTime, type TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import type { TimeOfRun } from '../../../../src/runs/time/parts.ts'
+import { divideTime, sumTime } from '../../../../src/runs/time/run-time.ts'
 
 /** The UID of the Job of the pods. */
 export const JOB_UID = 'e37d7975-31d1-4ed2-8257-291575438313'

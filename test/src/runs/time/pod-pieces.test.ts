@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { joinHistories } from '../../../../src/runs/facts/pod-history.ts'
-import type { TimeOfRun } from '../../../../src/runs/time/run-time.ts'
+import type { TimeOfRun } from '../../../../src/runs/time/parts.ts'
 import { JOB_UID, measureTime, type Situation } from './measure.ts'
 
 const BEGUN = Date.UTC(2026, 10, 30)

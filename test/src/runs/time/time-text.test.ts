@@ -1,17 +1,7 @@
 import t from 'tap'
-import { mapParts, type TimePart } from '../../../../src/runs/time/parts.ts'
-import type { TimeOfRun } from '../../../../src/runs/time/run-time.ts'
 import { readTimeDocument, timeDocument } from '../../../../src/runs/time/time-document.ts'
 import { formatTime } from '../../../../src/runs/time/time-text.ts'
-
-const NOON = Date.UTC(2026, 10, 30, 12)
-
-function timeOf(known: Partial<Record<TimePart, number>>, places = 1): TimeOfRun {
-  const seconds = mapParts((part) => known[part] ?? 0)
-  const whole = Object.values(seconds).reduce((sum, one) => sum + one, 0)
-  const to = NOON + (whole / places) * 1000
-  return { from: NOON, to, places, seconds, restarts: 2, reasons: ['a time is missing'] }
-}
+import { timeOf } from './time-of.ts'
 
 t.test('a bar has a letter for each part, in their order', async (t) => {
   const time = timeOf({ scheduling: 10, running: 60, lost: 25, unknown: 5 })

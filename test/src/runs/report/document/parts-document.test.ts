@@ -27,7 +27,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['pods', 'programs', 'duration', 'samples', 'logs', 'unit', 'notices', 'findings'],
     ...['columns', 'rows', 'omittedRows', 'plots', 'devices', 'idleDevices', 'sections'],
-    ...['profiles', 'mpi', 'verdict', 'factors', 'unknown', 'advice', 'activity'],
+    ...['profiles', 'mpi', 'verdict', 'factors', 'unknown', 'time', 'advice', 'activity'],
   ],
   activity: ['basis', 'buckets', 'means', 'lines'],
   'activity.lines': ['name', 'count', 'percents', 'means'],
