@@ -1,19 +1,17 @@
-import { Agent as PlainAgent, request as plainRequest } from 'node:http'
-import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { AwsV4Signer } from 'aws4fetch'
 import { printable } from '../../../../src/core/text/printable.ts'
 import { systemMessage } from '../../../../src/lib/error-message.ts'
-import { type Backoff, backoffMs, jittered, pause } from '../../../../src/lib/pause.ts'
-import { BucketError, isTemporary, readBucketError } from './bucket-error.ts'
 import { type ListedObject, type ObjectPage, readObjectPage } from './bucket-xml.ts'
 import type { Credentials } from './credentials.ts'
-import { type BucketAnswer, exchange } from './exchange.ts'
+import type { ServiceAnswer } from './exchange.ts'
 import {
   contentType,
   type MeasuredContent,
   measureContent,
   type ObjectContent,
 } from './object-content.ts'
+import { connectService, SERVICE_PACE, type ServiceRequest } from './service.ts'
+import { ServiceError } from './service-error.ts'
 
 /** A bucket of an object storage with the API of Amazon S3. */
 export interface BucketSettings {
@@ -27,21 +25,6 @@ export interface BucketSettings {
   readonly credentials: () => Promise<Credentials>
   /** The certificates that verify the one of the service, in PEM format, in place of the usual. */
   readonly ca: string | undefined
-}
-
-/** Timeouts of requests to a bucket, and the pauses between attempts, in milliseconds. */
-export interface BucketPace {
-  /** The longest time without data. */
-  readonly silenceMs: number
-  /** The longest time for a request. */
-  readonly longestMs: number
-  readonly repeating: Backoff
-}
-
-export const BUCKET_PACE: BucketPace = {
-  silenceMs: 30_000,
-  longestMs: 1_800_000,
-  repeating: { pauseMs: 250, longestPauseMs: 2000 },
 }
 
 /**
@@ -78,25 +61,13 @@ interface Call {
  * clients that are in use either bring many packages (@aws-sdk/client-s3, minio), or return nothing
  * for a bucket that does not exist, as for an object that does not exist (s3mini 1.0.2).
  */
-export function connectBucket(settings: BucketSettings, pace = BUCKET_PACE): BucketClient {
+export function connectBucket(settings: BucketSettings, pace = SERVICE_PACE): BucketClient {
   const root = rootOf(settings)
-  const isPlain = root.protocol === 'http:'
-  const agent = new (isPlain ? PlainAgent : SecureAgent)({ keepAlive: true, timeout: 5000 })
-  const closed = new AbortController()
-  const connection = { agent, ca: settings.ca, signal: closed.signal }
-  const sendOnce = async (parts: RequestParts) => {
-    const { method, url, headers } = await sign(settings, root, parts)
-    const request = isPlain ? plainRequest : secureRequest
-    const options = { ...connection, method, headers }
-    const answer = await exchange(() => request(url, options), parts.content, pace)
-    const { status, body } = answer
-    if (status < 200 || status > 299) throw readBucketError(status, String(body))
-    return answer
-  }
+  const service = connectService(root, settings.ca, pace)
   const ask = async (call: Call) => {
     const content = await measureContent(call.content ?? EMPTY)
     const credentials = await settings.credentials()
-    return repeat(() => sendOnce({ call, content, credentials }), pace, closed.signal)
+    return service.send(() => sign(settings, root, { call, content, credentials }))
   }
   const explain = inBucket(settings, root)
   const pages = listPages((query) =>
@@ -123,10 +94,7 @@ export function connectBucket(settings: BucketSettings, pace = BUCKET_PACE): Buc
     async delete(key) {
       await ask({ method: 'DELETE', key }).catch(unlessMissing).catch(explain)
     },
-    close() {
-      closed.abort()
-      agent.destroy()
-    },
+    close: service.close,
   }
 }
 
@@ -154,12 +122,12 @@ function listPages(read: (query: Query) => Promise<ObjectPage>) {
   }
 }
 
-/** The most bytes of a part, which is in memory and is requested again if it is not whole. */
+/** The maximum size of a part, which is in memory and is requested again if it is not whole. */
 const PART_BYTES = 8 * 2 ** 20
 
 /** Reads the parts of an object, all of the same version. @param read sends these headers */
 async function* readParts(
-  read: (headers: Readonly<Record<string, string>>) => Promise<BucketAnswer>,
+  read: (headers: Readonly<Record<string, string>>) => Promise<ServiceAnswer>,
 ): AsyncGenerator<Buffer> {
   let version = {}
   for (let at = 0, end = 1; at < end; ) {
@@ -181,7 +149,7 @@ async function* readParts(
  * @throws an error if there is none
  */
 function rootOf({ name, endpoint, region, isInHost }: BucketSettings): URL {
-  const url = new URL(endpoint ?? amazonUrl(region))
+  const url = new URL(endpoint ?? amazonUrl('s3', region))
   const path = url.pathname.replace(/\/$/, '')
   const host = isInHost ? `${name}.${url.hostname}` : url.hostname
   url.hostname = host
@@ -192,8 +160,8 @@ function rootOf({ name, endpoint, region, isInHost }: BucketSettings): URL {
 }
 
 /** The regions of China have a domain of their own (AWS General Reference, "S3 endpoints"). */
-function amazonUrl(region: string): string {
-  return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+export function amazonUrl(service: 's3' | 'sts', region: string): string {
+  return `https://${service}.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
 }
 
 /**
@@ -218,9 +186,10 @@ function encode(text: string): string {
 async function sign(
   { region }: BucketSettings,
   root: URL,
-  { call, content: { bytes, sha256 }, credentials }: RequestParts,
-) {
+  { call, content, credentials }: RequestParts,
+): Promise<ServiceRequest> {
   const { method, key, query = {} } = call
+  const { bytes, sha256 } = content
   if (!canRequest(key)) throw new Error(`no URL has the key ${printable(key)}`)
   const url = new URL(root)
   const path = key.split('/').map(encode).join('/')
@@ -242,25 +211,7 @@ async function sign(
     },
   }).sign()
   const headers = { ...Object.fromEntries(signed.headers), 'content-length': bytes }
-  return { method, url: signed.url, headers }
-}
-
-/** The most attempts of a request, including the first one. */
-const ATTEMPTS = 3
-
-async function repeat<Result>(
-  send: () => Promise<Result>,
-  { repeating }: BucketPace,
-  signal: AbortSignal,
-): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await send()
-    } catch (error) {
-      if (attempt === ATTEMPTS || signal.aborted || !isTemporary(error)) throw error
-      await pause(jittered(backoffMs(repeating, attempt - 1)), signal)
-    }
-  }
+  return { method, url: signed.url, headers, content }
 }
 
 /**
@@ -268,7 +219,7 @@ async function repeat<Result>(
  * buckets. Some services answer so when an object is deleted again.
  */
 function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof BucketError && error.code === 'NoSuchKey')) throw error
+  if (!(error instanceof ServiceError && error.code === 'NoSuchKey')) throw error
 }
 
 function inBucket({ name }: BucketSettings, { origin }: URL): (error: unknown) => never {

@@ -1,3 +1,5 @@
+import { DOMParser, type Document, type Element, onErrorStopParsing } from '@xmldom/xmldom'
+
 /** An object in a bucket. */
 export interface ListedObject {
   readonly key: string
@@ -15,45 +17,41 @@ export interface ObjectPage {
 }
 
 /**
- * Reads the response of ListObjectsV2 (Amazon S3 API Reference). It is flat, without attributes,
- * CDATA and comments, so expressions can find its elements.
+ * Reads the response of ListObjectsV2 (Amazon S3 API Reference).
  *
  * @throws an error if the text is not such a response
  */
-export function readObjectPage(xml: string): ObjectPage {
-  if (!/<\/ListBucketResult>\s*$/.test(xml))
+export function readObjectPage(text: string): ObjectPage {
+  const list = parseXml(text)?.documentElement
+  if (list?.localName !== 'ListBucketResult')
     throw new Error('the response of the bucket is not a list of objects')
-  const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, text = '']) => ({
-    key: readElement(text, 'Key') ?? '',
-    modified: Date.parse(readElement(text, 'LastModified') ?? ''),
+  const objects = Array.from(list.getElementsByTagName('Contents'), (object) => ({
+    key: readElement(object, 'Key') ?? '',
+    modified: Date.parse(readElement(object, 'LastModified') ?? ''),
   }))
-  const folders = [...xml.matchAll(/<CommonPrefixes>(.*?)<\/CommonPrefixes>/gs)].map(
-    ([, text = '']) => readElement(text, 'Prefix') ?? '',
+  const folders = Array.from(
+    list.getElementsByTagName('CommonPrefixes'),
+    (folder) => readElement(folder, 'Prefix') ?? '',
   )
-  if (readElement(xml, 'IsTruncated') !== 'true') return { objects, folders, next: undefined }
-  const next = readElement(xml, 'NextContinuationToken')
+  if (readElement(list, 'IsTruncated') !== 'true') return { objects, folders, next: undefined }
+  const next = readElement(list, 'NextContinuationToken')
   if (next === undefined) throw new Error('the list of objects is cut and does not say where')
   return { objects, folders, next }
 }
 
+/** Parses a response; undefined if it is not XML, or not whole. */
+export function parseXml(text: string): Document | undefined {
+  try {
+    return new DOMParser({ onError: onErrorStopParsing }).parseFromString(text, 'text/xml')
+  } catch {
+    return undefined
+  }
+}
+
 /** Returns the text of the first element of a name; undefined if there is none. */
-export function readElement(xml: string, name: string): string | undefined {
-  const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? []
-  return text === undefined ? undefined : decodeText(text)
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-}
-
-function decodeText(text: string): string {
-  return text.replace(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w+));/gi, (entity, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? entity
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-    return code <= 0x10ffff ? String.fromCodePoint(code) : entity
-  })
+export function readElement(
+  within: Document | Element | undefined,
+  name: string,
+): string | undefined {
+  return within?.getElementsByTagName(name).item(0)?.textContent ?? undefined
 }

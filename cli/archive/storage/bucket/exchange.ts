@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:h
 import { pipeline } from 'node:stream/promises'
 import type { MeasuredContent } from './object-content.ts'
 
-export interface BucketAnswer {
+export interface ServiceAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -16,7 +16,7 @@ export interface ExchangeLimits {
   readonly longestMs: number
 }
 
-/** The most bytes of a response: a list of a thousand objects has less than a megabyte. */
+/** The maximum size of a response: a list of a thousand objects has less than a megabyte. */
 const MAX_BYTES = 32 * 2 ** 20
 
 /**
@@ -29,7 +29,7 @@ export async function exchange(
   begin: () => ClientRequest,
   content: MeasuredContent,
   { silenceMs, longestMs }: ExchangeLimits,
-): Promise<BucketAnswer> {
+): Promise<ServiceAnswer> {
   const outgoing = begin()
   let response: IncomingMessage | undefined
   const stop = (reason: string) => (response ?? outgoing).destroy(new Error(reason))
@@ -40,7 +40,7 @@ export async function exchange(
   outgoing.on('error', () => {})
   try {
     const sent = pipeline(content.open(), outgoing)
-    // A bucket that refuses a request may answer before it has read the body.
+    // A service that refuses a request may answer before it has read the body.
     sent.catch(() => {})
     ;[response] = (await once(outgoing, 'response')) as [IncomingMessage]
     const { statusCode: status = 0, headers } = response
@@ -58,7 +58,7 @@ async function readBody(response: IncomingMessage): Promise<Buffer> {
   let bytes = 0
   for await (const chunk of response) {
     bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new Error('the response of the bucket is too long')
+    if (bytes > MAX_BYTES) throw new Error('the response is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

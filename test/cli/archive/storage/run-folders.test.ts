@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { BUCKET_PACE, connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
+import { connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
 import { openBucketFolders } from '../../../../cli/archive/storage/bucket/bucket-folders.ts'
+import { SERVICE_PACE } from '../../../../cli/archive/storage/bucket/service.ts'
 import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
@@ -69,7 +70,7 @@ t.test(
 
 const DENIED = { status: 403, code: 'AccessDenied' }
 const OLD = { body: Buffer.from('PAR1'), type: '', modified: 0 }
-const QUICK = { ...BUCKET_PACE, repeating: { pauseMs: 1, longestPauseMs: 1 } }
+const QUICK = { ...SERVICE_PACE, repeating: { pauseMs: 1, longestPauseMs: 1 } }
 
 const HPC = 'namespace=hpc/date=2026-01-02/run=lammps-1'
 const ML = 'namespace=ml/date=2026-01-03/run=train-2.2'

@@ -5,15 +5,17 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
-  BUCKET_PACE,
   type BucketClient,
-  type BucketPace,
   connectBucket,
 } from '../../../../../cli/archive/storage/bucket/bucket-client.ts'
+import {
+  SERVICE_PACE,
+  type ServicePace,
+} from '../../../../../cli/archive/storage/bucket/service.ts'
 import { freePort } from '../../../../free-ports.ts'
 import { type BucketStandIn, type Fault, startBucket } from '../../../../stand-ins/bucket.ts'
 
-const QUICK: BucketPace = { ...BUCKET_PACE, repeating: { pauseMs: 1, longestPauseMs: 1 } }
+const QUICK: ServicePace = { ...SERVICE_PACE, repeating: { pauseMs: 1, longestPauseMs: 1 } }
 
 interface World {
   readonly bucket: BucketStandIn

@@ -1,9 +1,10 @@
+import type { Document } from '@xmldom/xmldom'
 import { printable } from '../../../../src/core/text/printable.ts'
-import { readElement } from './bucket-xml.ts'
+import { parseXml, readElement } from './bucket-xml.ts'
 
-/** A response of a bucket that is no success. The message is for users. */
-export class BucketError extends Error {
-  override readonly name = 'BucketError'
+/** A response of a service that is no success. The message is for users. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
   readonly status: number
   /** The name of the error, such as NoSuchKey; empty if the response does not say it. */
   readonly code: string
@@ -15,7 +16,10 @@ export class BucketError extends Error {
   }
 }
 
-/** What to look at, by the name of an error (Amazon S3 API Reference, "Error responses"). */
+/**
+ * The reasons of errors, by their names (Amazon S3 API Reference, "Error responses"; AWS Security
+ * Token Service API Reference, "AssumeRoleWithWebIdentity").
+ */
 const REASONS: Readonly<Record<string, string>> = {
   NoSuchBucket: 'the bucket does not exist',
   AccessDenied:
@@ -30,35 +34,44 @@ const REASONS: Readonly<Record<string, string>> = {
   PermanentRedirect: 'the bucket is in another region, or at another endpoint',
   EntityTooLarge: 'a file is too large for one request',
   SlowDown: 'too many requests',
+  ExpiredTokenException: 'the token has expired',
+  InvalidIdentityToken: 'the service does not accept the token: its issuer or audience is unknown',
 }
 
-/** The most characters of a text of the bucket. */
+/** The maximum number of characters of a text of the service. */
 const MAX_LENGTH = 200
 
 /** Makes an error of a response. @param body the body, in XML, perhaps cut or empty */
-export function readBucketError(status: number, body: string): BucketError {
-  const code = printable(readElement(body, 'Code') ?? '', MAX_LENGTH)
-  const said = printable(readElement(body, 'Message') ?? '', MAX_LENGTH)
-  const reason = REASONS[code] ?? (said || 'the bucket refuses the request')
-  return new BucketError(status, code, `${reason}${describePlace(code, body)}`)
+export function readServiceError(status: number, body: string): ServiceError {
+  const error = parseXml(body)
+  const code = printable(readElement(error, 'Code') ?? '', MAX_LENGTH)
+  const said = printable(readElement(error, 'Message') ?? '', MAX_LENGTH)
+  const reason = REASONS[code] ?? (said || 'the service refuses the request')
+  return new ServiceError(status, code, `${reason}${describePlace(code, error)}`)
 }
 
 /** Says where the bucket is, as far as Amazon S3 does. */
-function describePlace(code: string, body: string): string {
+function describePlace(code: string, error: Document | undefined): string {
   if (code !== 'AuthorizationHeaderMalformed' && code !== 'PermanentRedirect') return ''
-  const place = readElement(body, 'Region') ?? readElement(body, 'Endpoint') ?? ''
+  const place = readElement(error, 'Region') ?? readElement(error, 'Endpoint') ?? ''
   return place === '' ? '' : `: ${printable(place, MAX_LENGTH)}`
 }
 
-/** The errors of a request that was cut, changed or delayed on its way to the bucket. */
-const ON_THE_WAY = ['BadDigest', 'IncompleteBody', 'RequestTimeout', 'XAmzContentSHA256Mismatch']
+/** The errors of a request that was cut, changed or delayed on its way. */
+const ON_THE_WAY = [
+  'BadDigest',
+  'IDPCommunicationError',
+  'IncompleteBody',
+  'RequestTimeout',
+  'XAmzContentSHA256Mismatch',
+]
 
 /**
- * Reports whether a failed request may succeed at once: no complete response arrived, the bucket
+ * Reports whether a failed request may succeed at once: no complete response arrived, the service
  * was busy or failed, or the request did not arrive as it was sent.
  */
 export function isTemporary(error: unknown): boolean {
-  if (!(error instanceof BucketError)) return true
+  if (!(error instanceof ServiceError)) return true
   const { status, code } = error
   return status === 408 || status === 429 || status >= 500 || ON_THE_WAY.includes(code)
 }
