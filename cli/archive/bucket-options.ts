@@ -10,6 +10,7 @@ import {
 import { openBucketFolders } from './storage/bucket/bucket-folders.ts'
 import { bucketName, folderPrefix, regionName } from './storage/bucket/bucket-names.ts'
 import { readCredentials } from './storage/bucket/credentials.ts'
+import { tokenServiceUrl, withWebIdentity } from './storage/bucket/web-identity.ts'
 import type { RunFolders } from './storage/run-folders.ts'
 
 export interface BucketArguments {
@@ -19,11 +20,21 @@ export interface BucketArguments {
   readonly bucketPrefix: string
   readonly bucketInHost?: true
   readonly bucketCredentials: string
+  readonly bucketToken?: string
+  readonly bucketRole?: string
+  readonly bucketSts?: string
   readonly bucketCa?: string
 }
 
 /** Adds the options for a bucket in which rows are stored. */
 export function withBucket(command: Command): Command {
+  return withCredentials(withPlace(command)).option(
+    '--bucket-ca <file>',
+    'the CA certificates of the S3 service, in PEM format',
+  )
+}
+
+function withPlace(command: Command): Command {
   return command
     .addOption(
       new Option(
@@ -47,13 +58,30 @@ export function withBucket(command: Command): Command {
         .default(''),
     )
     .option('--bucket-in-host', 'name the bucket in the host name instead of the path of URLs')
+}
+
+function withCredentials(command: Command): Command {
+  return command
     .option(
       '--bucket-credentials <folder>',
       'a folder with the files AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if the credentials ' +
         'expire, AWS_SESSION_TOKEN',
       '/etc/ridealong/bucket',
     )
-    .option('--bucket-ca <file>', 'the CA certificates of the S3 service, in PEM format')
+    .addOption(
+      new Option(
+        '--bucket-token <file>',
+        'a token of a service account, for which a security token service (STS) returns ' +
+          'credentials',
+      ).conflicts('bucketCredentials'),
+    )
+    .option('--bucket-role <arn>', 'the role of these credentials; Amazon requires one')
+    .addOption(
+      new Option(
+        '--bucket-sts <url>',
+        'the STS (default: that of Amazon in the region, otherwise --bucket-endpoint)',
+      ).argParser(webUrl),
+    )
 }
 
 /**
@@ -66,15 +94,31 @@ export function withBucket(command: Command): Command {
 export async function openBucket(options: BucketArguments): Promise<RunFolders | undefined> {
   const { bucket: name, bucketCa } = options
   if (name === undefined) return withoutBucket(options)
+  const ca = bucketCa === undefined ? undefined : await readText(bucketCa).catch(usageError)
   const settings: BucketSettings = {
     name,
     endpoint: options.bucketEndpoint,
     region: options.bucketRegion,
     isInHost: options.bucketInHost === true,
-    credentials: () => readCredentials(options.bucketCredentials),
-    ca: bucketCa === undefined ? undefined : await readText(bucketCa).catch(usageError),
+    credentials: credentialsOf(options, ca),
+    ca,
   }
   return openBucketFolders(connect(settings), options.bucketPrefix)
+}
+
+/** @throws UsageError if an option needs a token */
+function credentialsOf(options: BucketArguments, ca: string | undefined) {
+  const { bucketToken: tokenFile, bucketRole: role, bucketSts } = options
+  if (tokenFile === undefined) {
+    if (role !== undefined || bucketSts !== undefined)
+      throw new UsageError(
+        '--bucket-role and --bucket-sts need --bucket-token, the file of a token',
+      )
+    return () => readCredentials(options.bucketCredentials)
+  }
+  const { bucketEndpoint, bucketRegion } = options
+  const endpoint = bucketSts ?? tokenServiceUrl(bucketEndpoint, bucketRegion)
+  return withWebIdentity({ tokenFile, role, endpoint, ca })
 }
 
 function connect(settings: BucketSettings): BucketClient {
@@ -87,8 +131,9 @@ function connect(settings: BucketSettings): BucketClient {
 
 /** @throws UsageError if another option shows that the name of the bucket was forgotten */
 function withoutBucket(options: BucketArguments): undefined {
-  const { bucketEndpoint, bucketPrefix, bucketInHost, bucketCa } = options
-  const isMeant = [bucketEndpoint, bucketInHost, bucketCa].some((value) => value !== undefined)
+  const { bucketEndpoint, bucketPrefix, bucketInHost, bucketCa, bucketToken } = options
+  const others = [bucketEndpoint, bucketInHost, bucketCa, bucketToken]
+  const isMeant = others.some((value) => value !== undefined)
   if (isMeant || bucketPrefix !== '')
     throw new UsageError('the options of a bucket need --bucket, its name')
 }

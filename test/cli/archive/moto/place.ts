@@ -13,7 +13,7 @@ import { kubeconfigOf } from '../../../stand-ins/kubeconfig.ts'
 import { start } from '../../command.ts'
 import { startWorld, type World } from '../world.ts'
 import { type BucketProxy, startProxy } from './proxy.ts'
-import { BUCKET, type BucketService, installMoto, startMoto } from './service.ts'
+import { allowUnsigned, BUCKET, type BucketService, installMoto, startMoto } from './service.ts'
 
 export interface Place {
   readonly world: World
@@ -30,7 +30,7 @@ export async function startPlace(t: Test): Promise<Place | string> {
   t.teardown(service.stop)
   const proxy = await startProxy(service.port)
   t.teardown(proxy.close)
-  const folder = t.testdir({ credentials: {}, bucket: {}, volume: {} })
+  const folder = t.testdir({ credentials: {}, token: 'token', bucket: {}, volume: {} })
   const world = await startWorld(t)
   writeFileSync(join(folder, 'kubeconfig'), kubeconfigOf(world.server, world.ca))
   writeFileSync(join(folder, 'credentials/AWS_ACCESS_KEY_ID'), service.accessKey)
@@ -51,7 +51,7 @@ async function startService(): Promise<BucketService | string> {
   if (BUCKET_PORT !== undefined)
     return {
       ...{ port: Number(BUCKET_PORT), stop: async () => {} },
-      ...{ accessKey: AWS_ACCESS_KEY_ID, secretKey: AWS_SECRET_ACCESS_KEY },
+      ...{ accessKey: AWS_ACCESS_KEY_ID, secretKey: AWS_SECRET_ACCESS_KEY, identity: undefined },
     }
   const moto = installMoto()
   return 'reason' in moto ? moto.reason : startMoto(moto.folder)
@@ -65,14 +65,24 @@ export interface RunningArchive {
   stop(): Promise<void>
 }
 
-/** Starts the archive with its rows in the bucket, or on a volume. */
+/**
+ * Starts the archive with its rows in the bucket, or on a volume. With moto, its credentials are
+ * those of a role.
+ */
 export async function startArchive(
-  { folder, proxy }: Place,
+  { folder, proxy, service: { identity } }: Place,
   storage: 'bucket' | 'volume',
 ): Promise<RunningArchive> {
   const port = await freePort()
   const bucket = ['--bucket', BUCKET, '--bucket-endpoint', proxy.url, '--bucket-prefix', PREFIX]
-  const credentials = ['--bucket-credentials', join(folder, 'credentials')]
+  const credentials =
+    identity === undefined
+      ? ['--bucket-credentials', join(folder, 'credentials')]
+      : [
+          ...['--bucket-token', join(folder, 'token'), '--bucket-role', identity.role],
+          ...['--bucket-sts', identity.url],
+        ]
+  if (identity !== undefined) await allowUnsigned(identity.url)
   const child = start([
     ...['archive', '-n', 'hpc', '--kubeconfig', join(folder, 'kubeconfig')],
     ...['--status-port', String(port), '--host', '127.0.0.1', '--storage', join(folder, storage)],

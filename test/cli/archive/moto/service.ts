@@ -13,6 +13,8 @@ export interface BucketService {
   readonly port: number
   readonly accessKey: string
   readonly secretKey: string
+  /** The credentials of a role, for any token; undefined for another service than moto. */
+  readonly identity: { readonly url: string; readonly role: string } | undefined
   stop(): Promise<void>
 }
 
@@ -43,7 +45,13 @@ export async function startMoto(folder: string): Promise<BucketService> {
     await until('moto listens', () => isListening(port), { pauseMs: 100 })
     const url = `http://127.0.0.1:${port}`
     const keys = JSON.parse(execFileSync(python, [SETUP, url, BUCKET], { encoding: 'utf8' }))
-    return { port, accessKey: keys.id, secretKey: keys.secret, stop }
+    return {
+      port,
+      accessKey: keys.id,
+      secretKey: keys.secret,
+      identity: { url, role: keys.role },
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -60,4 +68,14 @@ async function isListening(port: number): Promise<boolean> {
   } finally {
     socket.destroy()
   }
+}
+
+/**
+ * Lets moto answer the next request without a signature, as each request for credentials is: from
+ * then on, it verifies signatures again.
+ *
+ * @see https://docs.getmoto.org/en/latest/docs/iam.html
+ */
+export async function allowUnsigned(url: string): Promise<void> {
+  await fetch(`${url}/moto-api/reset-auth`, { method: 'POST', body: '1' })
 }

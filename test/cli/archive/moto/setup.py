@@ -1,4 +1,4 @@
-"""Creates a bucket, and a user who may use it, and prints the keys of the user as JSON.
+"""Creates a bucket, a user and a role who may use it, and prints the keys and the role as JSON.
 
 The arguments are the URL of moto and the name of the bucket. From then on, moto verifies signatures
 and rights.
@@ -21,9 +21,14 @@ policy = {'Version': '2012-10-17', 'Statement': [
     {'Effect': 'Allow', 'Action': objects, 'Resource': f'arn:aws:s3:::{bucket}/*'},
 ]}
 iam.put_user_policy(UserName='archive', PolicyName='bucket', PolicyDocument=json.dumps(policy))
+trust = {'Version': '2012-10-17', 'Statement': [
+    {'Effect': 'Allow', 'Action': 'sts:AssumeRoleWithWebIdentity', 'Principal': '*'},
+]}
+role = iam.create_role(RoleName='archive', AssumeRolePolicyDocument=json.dumps(trust))['Role']
+iam.put_role_policy(RoleName='archive', PolicyName='bucket', PolicyDocument=json.dumps(policy))
 key = iam.create_access_key(UserName='archive')['AccessKey']
 # https://docs.getmoto.org/en/latest/docs/iam.html: the number of actions that need no rights.
 request = urllib.request.Request(f'{url}/moto-api/reset-auth', data=b'0', method='POST',
                                  headers={'content-type': 'text/plain'})
 urllib.request.urlopen(request).close()
-print(json.dumps({'id': key['AccessKeyId'], 'secret': key['SecretAccessKey']}))
+print(json.dumps({'id': key['AccessKeyId'], 'secret': key['SecretAccessKey'], 'role': role['Arn']}))
