@@ -7,6 +7,7 @@ import { readAttempt } from '../../src/runs/log/attempt.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { Entry } from '../../src/runs/log/entry.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
+import { readEarlier } from '../../src/runs/report/programs/earlier-attempts.ts'
 import { cannotRead, UsageError } from '../shared/errors.ts'
 import { entriesOf, type InputFile, nameOfInput } from '../shared/run-input.ts'
 
@@ -21,7 +22,9 @@ type Say = (sentence: string) => void
 
 /** Adds the entries of the files of a run. @throws see `entriesOfRun` */
 export async function readInto(run: CollectedRun, input: RunInput, say: Say): Promise<void> {
-  for await (const entry of entriesOfRun(input, run.descriptions, say)) addEntry(run, entry)
+  const onOther = readEarlier(run)
+  for await (const entry of entriesOfRun(input, run.descriptions, say, onOther))
+    addEntry(run, entry)
 }
 
 /**
@@ -29,6 +32,7 @@ export async function readInto(run: CollectedRun, input: RunInput, say: Say): Pr
  * several files have is yielded once.
  *
  * @param say says which files and logs are there more than once
+ * @param onOther is called with the entries of other attempts of a container, and their file
  * @throws UsageError if a file cannot be read, or has another format; after the last entry, if the
  * files are of several runs
  */
@@ -36,10 +40,13 @@ export async function* entriesOfRun(
   { files, isOneRun }: RunInput,
   descriptions: Descriptions,
   say: Say,
+  onOther: (file: string, entry: Entry) => void = () => {},
 ): AsyncGenerator<Entry> {
-  const join = joinLogs()
+  let name = ''
+  const join = joinLogs((entry) => onOther(name, entry))
   for (const file of await leaveOutCopies(lastAttemptsFirst(files), say)) {
-    join.begin(nameOfInput(file))
+    name = nameOfInput(file)
+    join.begin(name)
     for await (const read of entriesOf(file, descriptions)) {
       const entry = join.push(read)
       if (entry !== undefined) yield entry

@@ -31,6 +31,7 @@ export async function collectFiles(
     before: null,
     state: 'ended',
     restarts: 0,
+    earlierPods: 0,
     message: null,
   } as const
   const state = { ...attempt, notices: [], ended: null }

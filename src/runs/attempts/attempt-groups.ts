@@ -26,6 +26,11 @@ export interface AttemptGroup extends ContainerEnd {
   readonly seconds: number | null
 }
 
+/** Reports whether any container was started again, or may have been. */
+export function hasRestarts(attempts: readonly Pick<AttemptGroup, 'attempt'>[]): boolean {
+  return attempts.some(({ attempt }) => attempt !== 1)
+}
+
 type KeyOf = (group: AttemptGroup) => readonly unknown[]
 
 const endOf: KeyOf = ({ phase, reason, exitCode, signal }) => [phase, reason, exitCode, signal]

@@ -3,14 +3,14 @@ import type { TextBlock } from '../../lib/output-format.ts'
 import { rfc3339 } from '../../lib/rfc3339.ts'
 import { describeEnd } from '../findings/signals.ts'
 import { podText } from '../rules/sentence.ts'
-import type { AttemptGroup } from './attempt-groups.ts'
+import { type AttemptGroup, hasRestarts } from './attempt-groups.ts'
 
 /**
  * Formats the attempts of a run for people: a row for each group. Empty if no container was started
  * again.
  */
 export function formatAttempts(attempts: readonly AttemptGroup[]): readonly TextBlock[] {
-  if (attempts.every(({ attempt }) => attempt === 1)) return []
+  if (!hasRestarts(attempts)) return []
   const containers = new Set(attempts.flatMap(({ container }) => container ?? []))
   const rows = attempts.map((group) => [
     group.attempt === null ? '?' : `${group.attempt}`,
@@ -28,7 +28,8 @@ function subjectOf({ podIndex, container, count }: AttemptGroup, isOfSeveral: bo
   return isOfSeveral && container !== null ? `${subject}, ${container}` : subject
 }
 
-function phaseText({ phase, started, ...end }: AttemptGroup): string {
+/** Returns how attempts ended: `exit code 1`. */
+export function phaseText({ phase, started, ...end }: AttemptGroup): string {
   switch (phase) {
     case 'Running':
       return started === null ? 'runs' : `runs since ${rfc3339(started)}`

@@ -50,7 +50,8 @@ export interface Gathering {
 export function describeObserver(observer: RunningObserver): KnownOrigin {
   const { container: metric, namespace, pod, node, pod_index, notices, ended, podLimits } = observer
   const source = sourceName(observer)
-  return { source, metric, namespace, pod, node, pod_index, notices, ended, podLimits }
+  const attempt = observer.earlierPods + observer.restarts + 1
+  return { source, metric, namespace, pod, node, pod_index, notices, ended, podLimits, attempt }
 }
 
 /**

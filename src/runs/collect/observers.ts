@@ -14,6 +14,7 @@ import { injectedBefore, readStatus, reasonIn } from '../../core/status.ts'
 import { attemptName } from '../log/attempt.ts'
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { attemptNotices, type EndedAttempt, type ObserverAttempt } from './attempts.ts'
+import { countEarlierPods } from './earlier-pods.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be requested. */
 export interface RunningObserver extends ObserverAttempt {
@@ -32,6 +33,8 @@ export interface RunningObserver extends ObserverAttempt {
   readonly ended: readonly EndedContainer[] | null
   /** The limits of the whole pod. */
   readonly podLimits: PodLimits
+  /** How many pods are known to have been replaced by the pod. */
+  readonly earlierPods: number
 }
 
 export interface PodOfObservers {
@@ -89,6 +92,7 @@ export function findObservers(
     node: asText(spec.nodeName) ?? null,
     pod_index: readIndex(metadata),
     podLimits: readPodLimits(spec),
+    earlierPods: countEarlierPods(metadata),
     ended: readEnded(pod, new Set([...injected, ...named.map(({ name }) => name)])),
   }
   return {

@@ -8,18 +8,26 @@ export type Attempts = Map<string, number>
  * `next` is the first row of a later attempt, which is the last one from then on. A row that is not
  * about a process is of the last one.
  */
-export function compareAttempt(
-  attempts: Attempts,
-  { source, container, attempt }: Sample,
-): 'earlier' | 'last' | 'next' {
-  const isRestarted = typeof attempt === 'number'
-  if (attempt === undefined || (!isRestarted && attempts.size === 0)) return 'last'
-  // The rows of the first attempt have no number.
-  const own = isRestarted ? attempt : 1
-  const key = JSON.stringify([source, container])
-  const last = attempts.get(key) ?? 1
+export function compareAttempt(attempts: Attempts, sample: Sample): 'earlier' | 'last' | 'next' {
+  const { attempt } = sample
+  if (attempt === undefined || (attempt === null && attempts.size === 0)) return 'last'
+  const [own, last] = [attemptOf(sample), lastAttempt(attempts, sample)]
   if (own < last) return 'earlier'
   if (own === last) return 'last'
-  attempts.set(key, own)
+  attempts.set(keyOf(sample), own)
   return 'next'
+}
+
+/** Returns the attempt of a row. The rows of the first one have no number. */
+export function attemptOf({ attempt }: Sample): number {
+  return typeof attempt === 'number' ? attempt : 1
+}
+
+/** Returns the last attempt of the container of a row that is known. */
+export function lastAttempt(attempts: Attempts, sample: Sample): number {
+  return attempts.get(keyOf(sample)) ?? 1
+}
+
+function keyOf({ source, container }: Sample): string {
+  return JSON.stringify([source, container])
 }

@@ -4,15 +4,18 @@ import { type ContainerUse, readContainerUses } from '../log/container-use.ts'
 import { coversIntervals } from '../log/descriptions.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addProfileRow, forgetLogInProfiles, type ProfileRun } from '../profiles/profile-run.ts'
-import { type Attempts, compareAttempt } from './attempts.ts'
+import { type Attempts, attemptOf, compareAttempt, lastAttempt } from './attempts.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 import { type StandIn, standInFor } from './stand-in.ts'
 import {
   addToStore,
+  changeStores,
   type EvidenceMetric,
-  forgetLogInStore,
+  joinStores,
   newStores,
   type Stored,
+  type Stores,
+  takeLogFromStores,
 } from './stores.ts'
 
 /** Columns of one section of a metric. */
@@ -61,8 +64,17 @@ export interface Evidence {
   readonly stores: Map<string, Stored>
   /** The last attempts of the containers whose processes have rows. */
   readonly attempts: Attempts
+  /** What the stores had of earlier attempts of these containers, by attempt and log. */
+  readonly earlier: Map<string, AttemptStores>
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
+}
+
+/** The facts from the rows of an attempt that is not the last one of its container. */
+export interface AttemptStores {
+  readonly attempt: number
+  readonly source: string
+  readonly stores: Map<string, Stored>
 }
 
 /** A timepoint of a log. */
@@ -183,6 +195,7 @@ export function newEvidence(
     standIns,
     stores: newStores(metrics),
     attempts: new Map(),
+    earlier: new Map(),
     whole: undefined,
   }
 }
@@ -223,20 +236,42 @@ export function addToEvidence(
  * Adds a row to the profiles and the store of its metric. A part of a run has neither. They have
  * only the last attempt of a container: its program has begun again, with the same ranks.
  */
-function keepRow(
-  { whole, profiles, stores, attempts }: Evidence,
-  section: RowSection,
-  sample: Sample,
-): void {
+function keepRow(evidence: Evidence, section: RowSection, sample: Sample): void {
+  const { whole, profiles, stores, attempts } = evidence
   if (whole !== undefined) return
+  const before = typeof sample.attempt === 'number' ? lastAttempt(attempts, sample) : 1
   const attempt = compareAttempt(attempts, sample)
-  if (attempt === 'earlier') return
+  if (attempt === 'earlier') {
+    addToStore(earlierStores(evidence, sample), section.name, sample)
+    return
+  }
   if (attempt === 'next') {
+    setAside(evidence, before, sample)
     forgetLogInProfiles(profiles, sample.source ?? '')
-    forgetLogInStore(stores, sample)
   }
   addProfileRow(profiles, section, sample)
   addToStore(stores, section.name, sample)
+}
+
+/** Moves what the stores have of a log to those of the attempt that was the last one. */
+function setAside({ stores, earlier }: Evidence, attempt: number, sample: Sample): void {
+  const source = sample.source ?? ''
+  const key = JSON.stringify([attempt, source])
+  const [known, log] = [earlier.get(key), takeLogFromStores(stores, sample)]
+  // Another container of the log may have been started again before.
+  const all = known === undefined ? log : new Map(joinStores([known.stores, log]))
+  earlier.set(key, { attempt, source, stores: all })
+}
+
+/** Returns the stores of the attempt of a row, which is an earlier one. */
+function earlierStores({ stores, earlier }: Evidence, sample: Sample): Stores {
+  const [attempt, source] = [attemptOf(sample), sample.source ?? '']
+  const key = JSON.stringify([attempt, source])
+  const known = earlier.get(key)
+  if (known !== undefined) return known.stores
+  const made = takeLogFromStores(new Map(changeStores(stores, (of) => of.create())), sample)
+  earlier.set(key, { attempt, source, stores: made })
+  return made
 }
 
 /** Adds the limits of the pod of a log, and how its containers ended and what they used. */

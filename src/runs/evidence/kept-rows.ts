@@ -15,7 +15,7 @@ export interface KeptRows {
  */
 export function keepRows(evidence: Evidence, { isThing, isLog }: KeptRows): Evidence {
   const { needed, series, sections, ended, podLimits, uses, profiles } = evidence
-  const { clocks, standIns, stores, attempts, whole } = evidence
+  const { clocks, standIns, stores, attempts, earlier, whole } = evidence
   return {
     needed,
     series,
@@ -37,6 +37,7 @@ export function keepRows(evidence: Evidence, { isThing, isLog }: KeptRows): Evid
     standIns,
     stores: changeStores(stores, (of, store) => of.keepLogs(store, isLog)),
     attempts,
+    earlier: new Map([...earlier].filter(([, { source }]) => isLog(source))),
     whole,
   }
 }

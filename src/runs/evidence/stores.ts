@@ -72,15 +72,17 @@ export function addToStore(stores: Stores, section: string, sample: Sample): voi
   stored?.of.add(stored.store, section, sample)
 }
 
-/** Forgets the rows of a log in the store of its metric. */
-export function forgetLogInStore(
+/** Removes the rows of a log from the store of its metric. Returns them in a store. */
+export function takeLogFromStores(
   stores: Map<string, Stored>,
   { metric, source }: Pick<Sample, 'metric' | 'source'>,
-): void {
+): Map<string, Stored> {
   const stored = stores.get(metric ?? '')
-  if (stored === undefined) return
+  if (stored === undefined) return new Map()
   const { of, store } = stored
-  stores.set(of.metric, { of, store: of.keepLogs(store, (log) => log !== (source ?? '')) })
+  const isOfLog = (log: string) => log === (source ?? '')
+  stores.set(of.metric, { of, store: of.keepLogs(store, (log) => !isOfLog(log)) })
+  return new Map([[of.metric, { of, store: of.keepLogs(store, isOfLog) }]])
 }
 
 /** Returns the store of a metric. If there is none, it is empty. */

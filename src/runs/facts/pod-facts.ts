@@ -4,6 +4,7 @@ import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { injectedBefore } from '../../core/status.ts'
 import { installerName } from '../../core/tools/tool.ts'
 import { readTime } from '../../lib/rfc3339.ts'
+import { readIndexFailures, readJobSetRestarts } from '../collect/earlier-pods.ts'
 import { findObservers } from '../collect/observers.ts'
 import {
   type ComputeAmounts,
@@ -84,8 +85,8 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     revision: readRevision(metadata),
     role: readRole(metadata),
     pod_index,
-    restartAttempt: readNumber(fieldsOrNone(metadata.labels)[RESTART_ATTEMPT_KEY]),
-    indexFailures: readNumber(fieldsOrNone(metadata.annotations)[INDEX_FAILURES_KEY]),
+    restartAttempt: readJobSetRestarts(metadata),
+    indexFailures: readIndexFailures(metadata),
     phase,
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
@@ -133,21 +134,6 @@ function readRole(metadata: Fields): string {
   const { label, names } = podIndex
   const isRole = (name: string) => label === name || label.startsWith(`${name}-`)
   return names.find(isRole) ?? names[0] ?? ''
-}
-
-/** The label of the pods of a JobSet (jobset api/jobset/v1alpha2, RestartsKey). */
-const RESTART_ATTEMPT_KEY = 'jobset.sigs.k8s.io/restart-attempt'
-
-/**
- * The annotation of the pods of a Job with `backoffLimitPerIndex` (kubernetes pkg/apis/batch,
- * JobIndexFailureCountAnnotation).
- */
-const INDEX_FAILURES_KEY = 'batch.kubernetes.io/job-index-failure-count'
-
-/** Returns the count that a label or annotation has; 0 if it is missing or invalid. */
-function readNumber(written: unknown): number {
-  const number = Number(written)
-  return Number.isSafeInteger(number) && number > 0 ? number : 0
 }
 
 /** Returns when the containers of the application started and, if all have ended, when they did. */

@@ -86,8 +86,10 @@ interface RepeatedLogs {
  * Two logs are the same if their first rows are of the same time, metric, pod and namespace. A file
  * that was collected earlier can have fewer timepoints of a log than another one. If it has a part
  * of a timepoint in the format of sysstat, the values that it lacks stay missing.
+ *
+ * @param onOther is called with the entries of other attempts of a container
  */
-export function joinLogs(): LogJoin {
+export function joinLogs(onOther: (entry: Entry) => void = () => {}): LogJoin {
   const state: JoinState = {
     logs: new Map(),
     byStart: new Map(),
@@ -102,7 +104,11 @@ export function joinLogs(): LogJoin {
       state.reading.clear()
     },
     push: (entry) => {
-      if (entry.kind === 'unmatched' || isOfOtherAttempt(state.attempts, entry)) return undefined
+      if (entry.kind === 'unmatched') return undefined
+      if (isOfOtherAttempt(state.attempts, entry)) {
+        onOther(entry)
+        return undefined
+      }
       return entry.kind === 'log' ? addEnd(state, entry) : addRow(state, entry)
     },
     logs: () => [...state.logs.values()].map(inputLog),
@@ -225,6 +231,7 @@ function mergeEntries(before: LogEntry, now: LogEntry): LogEntry {
     podLimits: kept.podLimits ?? other.podLimits,
     observedPods: kept.observedPods ?? other.observedPods,
     time: now.time ?? before.time,
+    attempt: kept.attempt ?? other.attempt,
   }
 }
 

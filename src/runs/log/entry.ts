@@ -43,6 +43,11 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
      * (time/collected-time.ts); null if it is not known.
      */
     readonly time: Fields | null
+    /**
+     * The number of the attempt, over all pods that replaced each other, as far as the pod says it;
+     * null if it is not known, as in a log that was not collected from a cluster.
+     */
+    readonly attempt: number | null
   }
 
 /**

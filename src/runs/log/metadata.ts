@@ -17,6 +17,8 @@ export type KnownOrigin = Partial<RowOrigin> & {
   readonly observedPods?: ObservedPods | null
   /** Where the time of the run went; see `LogEntry`. */
   readonly time?: Fields | null
+  /** The number of the attempt; see `LogEntry`. */
+  readonly attempt?: number | null
 }
 
 /** Parses the metadata; returns undefined if they are not a JSON object, for example truncated. */

@@ -88,6 +88,7 @@ function readDescriptions(row: Fields) {
     podLimits: podLimitsOf(row.podLimits),
     observedPods: observedPodsIn(row.observedPods),
     time: asFields(row.time) ?? null,
+    attempt: typeof row.attempt === 'number' ? row.attempt : null,
   }
 }
 

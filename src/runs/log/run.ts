@@ -178,6 +178,7 @@ function endRun(state: ReadingState, further: number): readonly Entry[] {
 function logEntry(state: ReadingState): LogEntry {
   const { metadata, command, summary, jsonl, hasEnd } = state
   const { notices = [], ended = null, podLimits = null, observedPods = null } = state.known
+  const { attempt = null } = state.known
   const place = placeOf(state)
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
@@ -200,6 +201,7 @@ function logEntry(state: ReadingState): LogEntry {
     podLimits,
     observedPods,
     time: null,
+    attempt,
   }
 }
 

@@ -108,7 +108,8 @@ export function transcribeGone(
   const notices = known.notices ?? []
   const rows = descriptions.get(place.metric ?? '') ?? null
   const { ended = null, podLimits = null, observedPods = null, time = null } = known
-  const status = { summary, cuts, notices, ended, podLimits, observedPods, time }
+  const { attempt = null } = known
+  const status = { summary, cuts, notices, ended, podLimits, observedPods, time, attempt }
   return jsonLines([{ kind: 'log', ...place, ...nothing, rows, ...status }])
 }
 

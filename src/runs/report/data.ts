@@ -1,7 +1,6 @@
 import { keepOutliers } from '../../lib/statistics.ts'
 import { firstAdvice, stacksAdvice } from '../efficiency/advice.ts'
 import { unknownText } from '../efficiency/factor-lines.ts'
-import { measuredTime } from '../efficiency/measured-time.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import type { RunSpan, VerdictKind } from '../efficiency/verdict.ts'
@@ -10,14 +9,13 @@ import type { LookedAt } from '../findings/looked-at.ts'
 import type { RecordedJob } from '../jobs/recorded-job.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
-import type { PagePart } from '../metrics/page-part.ts'
+import type { MetricReport, PagePart } from '../metrics/page-part.ts'
 import {
   type CollectedTime,
   collectedSentence,
   latestTime,
   timeNotices,
 } from '../time/collected-time.ts'
-import { divideRunning } from '../time/running-time.ts'
 import { type AssessedRun, assessRun, secondsOf } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
@@ -29,6 +27,8 @@ import type { Measure } from './measures.ts'
 import { listNotices, type ShownPart } from './notices.ts'
 import { findWorkload } from './observed-pods.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
+import { attemptsReports } from './programs/attempts-view.ts'
+import { listAttempts, type ReportedAttempts } from './programs/reported-attempts.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
@@ -99,6 +99,7 @@ export interface ReportModel {
   readonly jobs: readonly RecordedJob[]
   /** The programs of the pods, in the order of the rows of the page. */
   readonly groups: readonly Group[]
+  readonly attempts: ReportedAttempts
   /** What the verdict says, as a word. */
   readonly kind: VerdictKind
   readonly looked: LookedAt
@@ -132,11 +133,9 @@ export function reportModel(
   const { shown, plottedPods, ...parts } = plotRun(assessed, unit, groups)
   const profiles = profilesData(run.evidence.profiles, podOf)
   const mpi = mpiData(jobs)
-  const reports = METRICS.flatMap(
-    ({ report }: RunMetric) => report?.(run.evidence.stores, podOf) ?? [],
-  )
-  const collectedTime = latestTime(collected.times)
-  const time = collectedTime && divideRunning(collectedTime, measuredTime(efficiency))
+  const time = latestTime(collected.times)
+  const attempts = listAttempts(assessed)
+  const reports = [...attemptsReports(attempts, time), ...metricReports(assessed)]
   const page: PageData = {
     pods: distinct([...plottedPods, ...groups.map(({ pod }) => pod)]),
     programs: distinct(table.rows.map(({ program }) => program)),
@@ -163,8 +162,12 @@ export function reportModel(
   }
   const documents = Object.assign({}, ...reports.map(({ document }) => document))
   const { kind, looked } = assessed
-  const said = { found, efficiency, jobs, kind, looked, time }
+  const said = { found, efficiency, jobs, attempts, kind, looked, time }
   return { run, podOf, pods, ...said, groups: kept, page, documents }
+}
+
+function metricReports({ run, podOf }: AssessedRun): readonly MetricReport[] {
+  return METRICS.flatMap(({ report }: RunMetric) => report?.(run.evidence.stores, podOf) ?? [])
 }
 
 /** Returns what to do first about a run; null if nothing needs to be done. */

@@ -35,6 +35,8 @@ export interface LogSource {
 /** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
+  /** What was collected of earlier attempts, by the number in the names of their logs. */
+  readonly earlier: Map<number, CollectedRun>
   /** The measures of processes and devices. Those that every page shows precede the others. */
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   /** The number of measures of processes that are shown even if no finding names them. */
@@ -74,6 +76,7 @@ export function newRun(
   )
   return {
     sources: new Map(),
+    earlier: new Map(),
     measures: {
       process: [...usual, ...more('process', ofFindings)],
       device: [...DEVICE_MEASURES, ...more('device', columns)],

@@ -1,4 +1,6 @@
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import type { AttemptGroup } from '../attempts/attempt-groups.ts'
+import { attemptsDocument, readAttempts } from '../attempts/attempts-document.ts'
 import type { TimeOfRun } from './parts.ts'
 import { readTimeDocument, timeDocument } from './time-document.ts'
 import { timeSentence } from './time-sentence.ts'
@@ -9,19 +11,21 @@ export interface CollectedTime extends TimeOfRun {
   readonly workload: string
   /** Whether the run had ended by then. */
   readonly isOver: boolean
+  /** The attempts of the pods, as their status has them; empty if none was started again. */
+  readonly attempts: readonly AttemptGroup[]
 }
 
 /** Returns the time for the description of a log. */
-export function collectedDocument({ workload, isOver, ...time }: CollectedTime) {
-  return { workload, isOver, ...timeDocument(time) }
+export function collectedDocument({ workload, isOver, attempts, ...time }: CollectedTime) {
+  return { workload, isOver, ...timeDocument(time), attempts: attemptsDocument(attempts) }
 }
 
 /** Reads what `collectedDocument` returns; null if it has no workload, times or places. */
 export function readCollected(fields: Fields | null): CollectedTime | null {
-  const { workload, isOver } = fieldsOrNone(fields)
+  const { workload, isOver, attempts } = fieldsOrNone(fields)
   const [name, time] = [asText(workload), readTimeDocument(fields)]
   if (name === undefined || time === null || time.places === 0) return null
-  return { ...time, workload: name, isOver: isOver === true }
+  return { ...time, workload: name, isOver: isOver === true, attempts: readAttempts(attempts) }
 }
 
 /**

@@ -1,7 +1,9 @@
+import { groupAttempts, hasRestarts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
 import type { Controllers } from '../collect/run-controllers.ts'
 import type { RunPod } from '../facts/pod-facts.ts'
 import { groupRuns, isOver } from '../facts/run.ts'
 import type { CollectedTime } from './collected-time.ts'
+import { listAttempts } from './list-attempts.ts'
 import { divideTime, sumTime } from './run-time.ts'
 
 /** The most reasons that are kept. */
@@ -25,7 +27,14 @@ export function measureWorkload(
   const time = divideTime(run, now)
   if (time === null) return null
   const { reasons, ...sum } = sumTime(time)
-  return { ...sum, reasons: shorten(reasons), workload, isOver: isOver(run.phase) }
+  const attempts = groupAttempts(listAttempts(run), MAX_ATTEMPT_GROUPS)
+  const facts = { workload, isOver: isOver(run.phase) }
+  return {
+    ...sum,
+    ...facts,
+    reasons: shorten(reasons),
+    attempts: hasRestarts(attempts) ? attempts : [],
+  }
 }
 
 /** Each pod can have a reason, and each log has all of them. */

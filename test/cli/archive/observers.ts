@@ -31,5 +31,6 @@ export function endedObserver(pod: string, container: string): RunningObserver {
     },
     ...{ notices: [], ended: null },
     podLimits: { cpu: null, memory: null },
+    earlierPods: 0,
   }
 }

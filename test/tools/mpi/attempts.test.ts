@@ -1,9 +1,9 @@
-import { readdirSync, utimesSync } from 'node:fs'
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from '../../cli/command.ts'
 import { noticesOf, rowsOf } from '../../observers/json-rows.ts'
-import { type Running, until } from '../../observers/pod.ts'
+import { openFolder, type Running, until } from '../../observers/pod.ts'
 import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
 import { NATIVE } from '../watched-pod.ts'
 import { mpirun, mpiTests, programsFor } from './programs.ts'
@@ -19,8 +19,8 @@ async function killAll(...containers: readonly Running[]): Promise<void> {
 
 /** Waits until two ranks have rows with calls. */
 async function untilTwoRanksRun(watching: Running): Promise<void> {
-  const ranks = () => new Set(rowsOf(watching, 'rank').map(({ mpi_rank }) => mpi_rank))
-  await until(watching, () => ranks().size === 2)
+  const running = () => rowsOf(watching, 'rank').filter(({ calls }) => Number(calls) > 0)
+  await until(watching, () => new Set(running().map(({ mpi_rank }) => mpi_rank)).size === 2)
 }
 
 const stateOfRanks = (watching: Running) =>
@@ -59,7 +59,31 @@ t.test('after all containers were started again, only new ranks count', options,
   t.match(noticesOf(second.watching), [
     /^the volume has the files of 2 processes of an earlier attempt of this pod \(ranks 0, 1; \d+ /,
   ])
+
+  const folder = openFolder('ridealong-attempts-')
+  writeFileSync(join(folder, 'pod.mpi-trace.log'), second.watching.log())
+  writeFileSync(join(folder, 'pod.mpi-trace.attempt-1.log'), first.watching.log())
+  const { known, lost } = await reportOf('-o', 'json', folder)
+  t.strictSame(lost, [])
+  t.match(known, [
+    { attempt: 1, isCounted: false, mpi: sumOfRanks(first.watching) },
+    { attempt: 2, isCounted: true, mpi: { ranks: 2, calls: 1204 } },
+  ])
+  t.ok(known.every(({ efficiency }: Row) => Number(efficiency) > 0))
 })
+
+/** Returns the attempts in a report. */
+async function reportOf(...words: readonly string[]) {
+  const { out, err } = await run(['report', ...words])
+  return JSON.parse(out || err).attempts
+}
+
+/** Returns the sums of the last rows of all ranks. */
+function sumOfRanks(watching: Running) {
+  const last = new Map(rowsOf(watching, 'rank').map((row) => [row.mpi_rank, row]))
+  const sum = (name: string) => [...last.values()].reduce((all, row) => all + Number(row[name]), 0)
+  return { ranks: last.size, calls: sum('calls'), bytes: sum('bytes') }
+}
 
 t.test('a target that was started again counts from the beginning', options, async (t) => {
   const { watching, start } = await tracedPod(t, NATIVE)
@@ -94,7 +118,14 @@ t.test('a target that was started again counts from the beginning', options, asy
   )
 
   const report = await run(['report', '-o', 'json', '-'], watching.log())
-  const ranks: readonly Row[] = JSON.parse(report.out).pods[0].mpi_ranks
+  const { pods, attempts: reported } = JSON.parse(report.out)
+  const ofLost = rowsOf(watching, 'rank').filter(isLost)
+  const calls = ofLost.reduce((sum, row) => sum + Number(row.calls), 0)
+  t.match(reported.known, [
+    { attempt: 1, isCounted: false, mpi: { ranks: 2, calls } },
+    { attempt: 2, isCounted: true, mpi: { ranks: 2, calls: 1204 } },
+  ])
+  const ranks: readonly Row[] = pods[0].mpi_ranks
   t.strictSame(
     ranks.map(({ state, calls }) => [state, calls]),
     [

@@ -1,7 +1,9 @@
 import type { TextBlock, Tone } from '../../../lib/output-format.ts'
+import { formatAttempts } from '../../attempts/attempts-text.ts'
 import { factorLines } from '../../efficiency/factor-lines.ts'
 import type { ReportModel } from '../data.ts'
 import type { ShownFinding } from '../findings-data.ts'
+import { attemptBlocks } from '../programs/attempts-view.ts'
 
 /** The most findings that the text has. */
 const MAX_FINDINGS = 3
@@ -14,7 +16,7 @@ const MAX_NOTES = 6
  */
 export function formatReport(
   title: string,
-  { page, efficiency, looked }: ReportModel,
+  { page, efficiency, looked, attempts, time: spent }: ReportModel,
 ): TextBlock[] {
   const { verdict, time, advice, notices, findings, profiles } = page
   const hot = profiles?.hot?.sentence
@@ -26,6 +28,8 @@ export function formatReport(
     ...(hot === undefined ? [] : [hot]),
     ...(advice === null ? [] : [`What to do: ${advice}`]),
     ...(factors.length === 0 ? [] : ['', ...factors]),
+    ...formatAttempts(spent?.attempts ?? []),
+    ...attemptBlocks(attempts),
     ...findingBlocks(findings.findings),
     ...noteBlocks(notices),
   ]

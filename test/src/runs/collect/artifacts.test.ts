@@ -31,6 +31,7 @@ const OBSERVER = {
   notices: [],
   ended: null,
   podLimits: { cpu: null, memory: null },
+  earlierPods: 0,
 } as const
 
 /** Collects the raw files of a log with these lines. */

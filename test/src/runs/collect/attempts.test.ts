@@ -103,7 +103,9 @@ t.test('the log of the attempt before has a file of its own', async (t) => {
   const alone = await run(['report', '-o', 'json', join(folder, names[1] ?? '')])
   t.match(report.err, /attempt-1\.log is the log of another attempt of a container, left out/)
   t.equal(JSON.parse(report.out).logs, 1)
-  t.strictSame(JSON.parse(report.out), JSON.parse(alone.out))
+  const { attempts, ...others } = JSON.parse(report.out)
+  t.strictSame(others, JSON.parse(alone.out), 'the attempt before changes no other number')
+  t.match(attempts, { known: [{ attempt: 1 }, { attempt: 2, isCounted: true }], lost: [] })
   const first = await run(['report', '-o', 'json', join(folder, names[0] ?? '')])
   t.equal(first.code, 0, 'a report of its file alone shows it')
   t.equal(JSON.parse(first.out).logs, 1)
@@ -124,6 +126,12 @@ t.test('a report shows the last attempt of collected rows, and names the one bef
   t.equal(report.logs, 1)
   t.match(report.notices.join('\n'), `${source}: this is the log of attempt 2 of the container`)
   t.match(report.notices.join('\n'), /attempt 1 ended with exit code 137 \(SIGKILL, OOMKilled\)/)
+  t.match(report.attempts.known, [
+    { attempt: 1, isCounted: false, podIndexes: ['0'] },
+    { attempt: 2, isCounted: true, podIndexes: ['0'] },
+  ])
+  const page = await run(['report', '-o', 'html', file])
+  t.match(page.out, 'the report is about attempt 2')
 
   const isBefore = (row: string) => JSON.parse(row).source.endsWith('/attempt-1')
   const turned = [...rows.filter(isBefore), ...rows.filter((row) => !isBefore(row))]

@@ -46,6 +46,11 @@ t.test('profiles and stores have only the last attempt of each log', async (t) =
     for (const section of ['now', 'function', 'stack'])
       addToEvidence(evidence, row(source, pid, section, { ...cells, ...times }), description)
   }
+  const [before, ...more] = evidence.earlier.values()
+  t.strictSame(more, [])
+  const earlier = [...storeOf(before?.stores ?? new Map(), PYTHON_STORE).values()]
+  t.strictSame([before?.attempt, before?.source], [1, 'a'])
+  t.strictSame(new Set(earlier.map(({ pid }) => pid)), new Set([7, 8]))
   const stacks = [...storeOf(evidence.stores, PYTHON_STORE).values()]
   t.strictSame(
     stacks.map(({ source, pid }) => [source, pid]),

@@ -39,7 +39,15 @@ function entriesOf(log: TestLog): readonly Entry[] {
     ...place,
     metadata: { ...(owner === undefined ? {} : { owner }), container: 'app' },
     ...{ rows: null, command: null, summary: [], isAverage: false, timepoints: 2 },
-    ...{ cuts: [], notices: [], podLimits: null, observedPods: null, time: null, ended },
+    ...{
+      cuts: [],
+      notices: [],
+      podLimits: null,
+      observedPods: null,
+      time: null,
+      attempt: null,
+      ended,
+    },
   }
   return [row(from, 0), row(to, 1), entry]
 }

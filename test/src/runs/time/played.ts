@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
 import type { AttemptGroup } from '../../../../src/runs/attempts/attempt-groups.ts'
-import { JOB_UID } from '../time/measure.ts'
+import { JOB_UID } from './measure.ts'
 
 const BEGUN = Date.UTC(2026, 10, 30)
 

@@ -7,10 +7,12 @@ import {
   groupAttempts,
   MAX_ATTEMPT_GROUPS,
 } from '../../../../src/runs/attempts/attempt-groups.ts'
-import { listAttempts } from '../../../../src/runs/attempts/list-attempts.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { joinHistories } from '../../../../src/runs/facts/pod-history.ts'
-import { readRunOfJob } from '../time/measure.ts'
+import { collectedDocument, readCollected } from '../../../../src/runs/time/collected-time.ts'
+import { listAttempts } from '../../../../src/runs/time/list-attempts.ts'
+import { measureWorkload } from '../../../../src/runs/time/workload-time.ts'
+import { readRunOfJob } from './measure.ts'
 import { at, attemptsOf, PLAYED, type PlayedPod, podObject } from './played.ts'
 
 const RUNS = { numRuns: 500 }
@@ -205,4 +207,23 @@ t.test('a run has few groups whatever its attempts are', async (t) => {
   )
   t.equal(same.length, 10)
   t.match(same[9], { attempt: 10, podIndex: null, exitCode: 137, count: 4096, seconds: 4096 })
+})
+
+t.test('collected logs have the attempts of containers that were started again', async (t) => {
+  const collected = (restartCount: number) => {
+    const state = { running: { startedAt: at(100) } }
+    const lastState = { terminated: { exitCode: 1, startedAt: at(5), finishedAt: at(64) } }
+    const object = pod('Running', { state, lastState, restartCount })
+    const found = { ...readPodFacts(object, new Set()), isObserved: true }
+    const above = () => []
+    const begun = [{ ...found, controller: undefined }]
+    const time = measureWorkload(begun, { above, forbidden: [] }, 'pod/train', Date.now())
+    return time === null ? null : readCollected(collectedDocument(time))
+  }
+  t.match(collected(1), {
+    attempts: [
+      { attempt: 1, exitCode: 1, seconds: 59 },
+      { attempt: 2, phase: 'Running' },
+    ],
+  })
 })

@@ -1,9 +1,9 @@
+import type { AttemptGroup, AttemptPhase } from '../attempts/attempt-groups.ts'
 import type { ContainerRun } from '../facts/container-runs.ts'
 import { isTerminal, type RunPod } from '../facts/pod-facts.ts'
 import type { ContainerStarts } from '../facts/pod-history.ts'
 import { isRevision, type Run } from '../facts/run.ts'
-import { groupSequences, type PodSequence } from '../time/sequences.ts'
-import type { AttemptGroup, AttemptPhase } from './attempt-groups.ts'
+import { groupSequences, type PodSequence } from './sequences.ts'
 
 /**
  * Returns all attempts of a run: each start of a container of the application, in each pod of each
