@@ -1,12 +1,14 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type AttemptGroup, groupAttempts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
 import { type Factor, missingFactor } from '../efficiency/factor.ts'
+import { measuredByFactors } from '../efficiency/measured-time.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
 import { isOver, type Run } from '../facts/run.ts'
 import { stalledAtOnce } from '../findings/devices/pod-storage.ts'
 import { listAttempts } from '../time/list-attempts.ts'
 import type { TimeOfRun } from '../time/parts.ts'
 import { divideTime, sumTime } from '../time/run-time.ts'
+import { divideRunning } from '../time/running-time.ts'
 import { findInTime } from '../time/time-findings.ts'
 import { adviseRuns, type RoleAdvice } from './advice.ts'
 import { aboutTime, type CardFinding, findInSummaries } from './card-findings.ts'
@@ -46,6 +48,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
   const uses = listPodUses(run.pods)
   const roles = buildRoleCards(uses)
   const divided = divideTime(run, now)
+  const { root, seconds } = measureEfficiency(uses)
   const started = least(run.pods.flatMap((pod) => pod.started ?? []))
   const ended = isOver(run.phase) ? maximum(run.pods.map((pod) => pod.ended)) : now
   return {
@@ -54,7 +57,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
     started,
     ended: isOver(run.phase) ? ended : null,
     seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
-    time: divided === null ? null : sumTime(divided),
+    time: divided && divideRunning(sumTime(divided), measuredByFactors(root, seconds)),
     attempts: groupAttempts(listAttempts(run), MAX_ATTEMPT_GROUPS),
     cores: {
       used: addKnown(roles, ({ cores }) => cores.used),
@@ -62,7 +65,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
       limit: addKnown(roles, ({ cores }) => cores.limit),
     },
     memory: findTightest(roles),
-    efficiency: measureEfficiency(uses),
+    efficiency: root,
     roles,
     findings: [
       ...findInSummaries(uses),
@@ -93,16 +96,24 @@ function findTightest(roles: readonly RoleCard[]): RoleCard['memory'] {
   return first?.memory ?? { podIndex: null, used: null, requested: null, limit: null }
 }
 
-/** Returns the part of the time in which the pods ran, with the factors that summaries carry. */
-function measureEfficiency(uses: readonly PodUse[]): Factor {
+/** The time in which the pods ran, with the factors that summaries carry. */
+interface PodsEfficiency {
+  readonly root: Factor
+  /** Seconds, added over the pods. */
+  readonly seconds: number
+}
+
+function measureEfficiency(uses: readonly PodUse[]): PodsEfficiency {
   const known = uses.filter(({ containers }) => containers.length > 0)
-  if (known.length === 0) return missingFactor('efficiency', 'no summary has been read')
+  if (known.length === 0)
+    return { root: missingFactor('efficiency', 'no summary has been read'), seconds: 0 }
   const times = known.map(({ name, containers, seconds, cpu, runDelay, storage, limits }) => {
     const atOnce = stalledAtOnce(containers.length)
     const stored = storage === null ? null : { seconds: storage, atOnce }
     const running = { ran: cpu, waited: runDelay, storage: stored }
     return { pod: name, elapsed: seconds ?? 0, ...running, limit: limits.cpu }
   })
+  const seconds = times.reduce((sum, { elapsed }) => sum + elapsed, 0)
   // Summaries do not have the libraries of processes, so all of them may wait in MPI.
-  return processorFactors(times, true)
+  return { root: processorFactors(times, true), seconds }
 }

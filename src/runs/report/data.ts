@@ -1,6 +1,7 @@
 import { keepOutliers } from '../../lib/statistics.ts'
 import { firstAdvice, stacksAdvice } from '../efficiency/advice.ts'
 import { unknownText } from '../efficiency/factor-lines.ts'
+import { measuredTime } from '../efficiency/measured-time.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import type { RunSpan, VerdictKind } from '../efficiency/verdict.ts'
@@ -16,6 +17,7 @@ import {
   latestTime,
   timeNotices,
 } from '../time/collected-time.ts'
+import { divideRunning } from '../time/running-time.ts'
 import { type AssessedRun, assessRun, secondsOf } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
@@ -133,7 +135,8 @@ export function reportModel(
   const { shown, plottedPods, ...parts } = plotRun(assessed, unit, groups)
   const profiles = profilesData(run.evidence.profiles, podOf)
   const mpi = mpiData(jobs)
-  const time = latestTime(collected.times)
+  const collectedTime = latestTime(collected.times)
+  const time = collectedTime && divideRunning(collectedTime, measuredTime(efficiency))
   const attempts = listAttempts(assessed)
   const reports = [...attemptsReports(attempts, time), ...metricReports(assessed)]
   const page: PageData = {

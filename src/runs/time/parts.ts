@@ -1,3 +1,5 @@
+import type { RunningState } from '../efficiency/measured-time.ts'
+
 /**
  * The parts of the time of a run, in the order in which a pod passes through them. All of them
  * are known from the status of pods and workloads, which needs no right beyond that of reading
@@ -77,8 +79,24 @@ export interface TimeOfRun extends SpentTime {
   readonly from: number
   /** The end of the last container, or now. */
   readonly to: number
+  /** What the processes did in the part `running`; null if their efficiency is not known. */
+  readonly running: DividedRunning | null
   /** Why time is not known: whole sentences. */
   readonly reasons: readonly string[]
+}
+
+/** What the processes did while their application ran. */
+export interface DividedRunning {
+  /** Seconds, added over all places; the sum is that of the part `running`. */
+  readonly seconds: RunningSeconds
+  /** Whether the processes may have computed for less time. */
+  readonly isLimit: boolean
+}
+
+/** Seconds of each state. A state that is not known is null, and its time is in another one. */
+export type RunningSeconds = Readonly<Record<RunningState, number | null>> & {
+  /** The time of which no efficiency is known. */
+  readonly unknown: number
 }
 
 /** A part of the time of a pod. Times are in milliseconds since 1970. */

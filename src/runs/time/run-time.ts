@@ -59,6 +59,7 @@ export function sumTime({ from, to, places, reasons }: DividedTime): TimeOfRun {
     places: places.length,
     seconds: mapParts((part) => add(({ seconds }) => seconds[part])),
     restarts: add(({ restarts }) => restarts),
+    running: null,
     reasons,
   }
 }

@@ -1,17 +1,29 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
 import { rounded } from '../../lib/round.ts'
-import { mapParts, type SpentTime, type TimeOfRun } from './parts.ts'
+import {
+  type DividedRunning,
+  mapParts,
+  type RunningSeconds,
+  type SpentTime,
+  type TimeOfRun,
+} from './parts.ts'
+import { mapStates } from './running-time.ts'
 
 /** Returns where the time of a run went for programs. */
 export function timeDocument(time: TimeOfRun) {
-  const { from, to, reasons } = time
+  const { from, to, running, reasons } = time
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     ...spentDocument(time),
+    running: running && { ...running, seconds: roundStates(running.seconds) },
     reasons,
   }
+}
+
+function roundStates(seconds: RunningSeconds): RunningSeconds {
+  return { ...mapStates((state) => rounded(seconds[state])), unknown: rounded(seconds.unknown) }
 }
 
 /** Returns the parts of a time for programs. */
@@ -29,8 +41,16 @@ export function readTimeDocument(value: unknown): TimeOfRun | null {
     from,
     to,
     ...readSpentTime(fields),
+    running: readRunning(fieldsOrNone(fields.running)),
     reasons: listOrNone(reasons).flatMap((reason) => asText(reason) ?? []),
   }
+}
+
+function readRunning({ seconds, isLimit }: Fields): DividedRunning | null {
+  if (seconds === undefined) return null
+  const known = fieldsOrNone(seconds)
+  const states = mapStates((state) => (known[state] === null ? null : readCount(known[state])))
+  return { seconds: { ...states, unknown: readCount(known.unknown) }, isLimit: isLimit === true }
 }
 
 /** Reads what `spentDocument` returns. Numbers that are missing or invalid are 0. */

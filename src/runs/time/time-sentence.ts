@@ -1,5 +1,6 @@
 import { durationText } from '../../lib/duration.ts'
 import { TIME_PART_NAMES, TIME_PARTS, type TimeOfRun, type TimePart } from './parts.ts'
+import { runningParts } from './running-time.ts'
 
 /** The most parts that a sentence names, apart from running and the time that is not known. */
 const MAX_NAMED = 3
@@ -21,10 +22,11 @@ export function timeSentence(time: TimeOfRun, beginning: string, isOver: boolean
   return parts.length === 0 ? whole : `${whole}: ${parts.join(', ')}`
 }
 
-function partTexts({ seconds, places, restarts }: TimeOfRun): readonly string[] {
+function partTexts(time: TimeOfRun): readonly string[] {
+  const { seconds, places } = time
   const text = (length: number, phrase: string) => `${durationText(length / places)} ${phrase}`
   const nameParts = (parts: readonly TimePart[]) =>
-    parts.map((part) => text(seconds[part], phraseOf(part, restarts)))
+    parts.map((part) => text(seconds[part], phraseOf(part, time)))
   const known = TIME_PART_NAMES.filter((part) => seconds[part] > 0 && part !== 'unknown')
   const sorted = known.sort((a, b) => seconds[b] - seconds[a])
   const others = sorted.filter((part) => part !== 'running')
@@ -38,8 +40,13 @@ function partTexts({ seconds, places, restarts }: TimeOfRun): readonly string[] 
   ]
 }
 
-function phraseOf(part: TimePart, restarts: number): string {
-  return part === 'lost' ? lostText(restarts) : TIME_PARTS[part].phrase
+function phraseOf(part: TimePart, time: TimeOfRun): string {
+  if (part === 'lost') return lostText(time.restarts)
+  const divided = part === 'running' ? runningParts(time) : []
+  const states = divided.map(({ phrase, isLimit, seconds }) => {
+    return `${isLimit ? 'at most ' : ''}${durationText(seconds)} ${phrase}`
+  })
+  return `${TIME_PARTS[part].phrase}${states.length === 0 ? '' : ` (${states.join(', ')})`}`
 }
 
 /**

@@ -2,6 +2,7 @@ import { durationText } from '../../lib/duration.ts'
 import type { TextBlock } from '../../lib/output-format.ts'
 import { percentText } from '../../lib/round.ts'
 import { TIME_PART_NAMES, TIME_PARTS, type TimeOfRun, type TimePart } from './parts.ts'
+import { runningParts } from './running-time.ts'
 import { lostText } from './time-sentence.ts'
 
 /**
@@ -15,7 +16,7 @@ export function formatTime(time: TimeOfRun, width: number): readonly TextBlock[]
   return [
     titleOf(time),
     `[${barOf(time.seconds, width - 2)}]`,
-    { rows: parts.map((part) => rowOf(part, time)), indent: 2 },
+    { rows: parts.flatMap((part) => rowsOf(part, time)), indent: 2 },
   ]
 }
 
@@ -36,11 +37,23 @@ function barOf(seconds: TimeOfRun['seconds'], cells: number): string {
   return bar
 }
 
-function rowOf(part: TimePart, { seconds, places, restarts }: TimeOfRun) {
+type Row = readonly [letter: string, name: string, duration: string, share: string]
+
+/** Returns the row of a part. Those of its own parts, which have no letter, follow it. */
+function rowsOf(part: TimePart, time: TimeOfRun): readonly Row[] {
+  const { seconds, places, restarts } = time
   const { letter, title } = TIME_PARTS[part]
   const name = part === 'lost' ? lostText(restarts) : title
-  const share = percentText(seconds[part] / sumOf(seconds))
-  return [letter, name, durationText(seconds[part] / places), share] as const
+  const row = (first: string, text: string, length: number): Row => {
+    return [first, text, durationText(length), percentText((length * places) / sumOf(seconds))]
+  }
+  const divided = part === 'running' ? runningParts(time) : []
+  return [
+    row(letter, name, seconds[part] / places),
+    ...divided.map(({ phrase, isLimit, seconds: own }) => {
+      return row('', `  ${isLimit ? 'at most ' : ''}${phrase}`, own)
+    }),
+  ]
 }
 
 function sumOf(seconds: TimeOfRun['seconds']): number {

@@ -40,8 +40,27 @@ t.test('the report says where the time of a run went, as its card does', async (
   t.strictSame(time, {
     ...{ sentence: SENTENCE, workload: 'job/retried', isOver: true },
     ...card.time,
+    reasons: time.reasons,
   })
 })
+
+t.test(
+  'the running time is divided if it is nearly all that the efficiency is about',
+  async (t) => {
+    const { ask } = await start(t)
+    const whole = JSON.parse((await ask('report', 'job/plain', '-o', 'json')).out)
+    const { sentence, seconds, running, reasons } = whole.time
+    t.match(sentence, /^11 s since its creation: 8 s running \(at most [\d.]+ s computing, /)
+    const states = Object.values<number | null>(running.seconds)
+    t.ok(
+      Math.abs(states.reduce((sum: number, one) => sum + (one ?? 0), 0) - seconds.running) < 1e-4,
+    )
+    t.equal(running.isLimit, true)
+    t.strictSame(reasons, [])
+    const retried = JSON.parse((await ask('report', 'job/retried', '-o', 'json')).out)
+    t.match(retried.time, { running: null, reasons: [/^the running time is not divided: /] })
+  },
+)
 
 t.test('what collect writes has the time, and a log has none', async (t) => {
   const { ask } = await start(t)

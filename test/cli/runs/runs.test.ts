@@ -44,6 +44,22 @@ t.test('a card has at most 60 columns, and says what is missing', async (t) => {
   t.match(out, /\nAdvice .*\n {2}- {2}leader, none: /)
 })
 
+t.test('the card divides the running time as its efficiency', async (t) => {
+  const runs = await start(t)
+  const { out } = await runs('job/plain')
+  const [time] = /^ {2}r {2}running .*\n( {7}.*\n)+/m.exec(out) ?? []
+  const page = readFileSync(new URL('../../../docs/runs.md', import.meta.url), 'utf8')
+  t.ok(time !== undefined && page.includes(time), 'the page has this sample')
+  const [card] = JSON.parse((await runs('job/plain', '-o', 'json')).out)
+  const { seconds, running } = card.time
+  t.equal(running.isLimit, true)
+  t.equal(running.seconds.storage, null)
+  const sum = Object.values<number>(running.seconds).reduce((all, one) => all + one, 0)
+  t.ok(Math.abs(sum - seconds.running) < 1e-4)
+  const known = sum - running.seconds.unknown
+  t.ok(Math.abs(running.seconds.computing / known - card.efficiency[0].value) < 1e-4)
+})
+
 t.test('advice is a part of the manifest if all summaries are final', async (t) => {
   const { items } = recorded('pods')
   // The summaries are those of an observer that has read the cgroups at the end.

@@ -7,5 +7,13 @@ export function timeOf(known: Partial<Record<TimePart, number>>, places = 1): Ti
   const seconds = mapParts((part) => known[part] ?? 0)
   const whole = Object.values(seconds).reduce((sum, one) => sum + one, 0)
   const to = NOON + (whole / places) * 1000
-  return { from: NOON, to, places, seconds, restarts: 2, reasons: ['a time is missing'] }
+  return {
+    from: NOON,
+    to,
+    places,
+    seconds,
+    restarts: 2,
+    running: null,
+    reasons: ['a time is missing'],
+  }
 }
