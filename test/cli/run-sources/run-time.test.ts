@@ -40,6 +40,7 @@ t.test('the report says where the time of a run went, as its card does', async (
   t.strictSame(time, {
     ...{ sentence: SENTENCE, workload: 'job/retried', isOver: true },
     ...card.time,
+    attempts: card.attempts,
     reasons: time.reasons,
   })
 })
