@@ -30,6 +30,8 @@ export interface Scene {
   readonly heading: () => string
   readonly pods: () => readonly LivePod[]
   readonly columns: () => readonly TopColumn[]
+  /** Returns where the time of the run went; undefined if it is not known. */
+  readonly time: () => string | undefined
   readonly notices: () => readonly string[]
   readonly assessor: Assessor
   /** Prepares for a frame, and returns its time in milliseconds since 1970. */
@@ -83,7 +85,7 @@ export async function runInteractive(
     columns: scene.columns(),
     view: firstView(scene.columns(), by, sort),
     lines: 0,
-    head: { verdict: undefined, factors: [], alarms: [] },
+    head: { verdict: undefined, time: undefined, factors: [], alarms: [] },
   }
   try {
     await Promise.race([drawFrames(show), scene.follow(stop.signal), endings.failure])
@@ -158,6 +160,7 @@ function factsOf({ scene, columns, view }: Show, now: number): FrameFacts {
     lines: orderLines(all, columns, view),
     view,
     verdict,
+    time: scene.time(),
     factors: factorsIn(assessment),
     alarms: alarmsIn(assessment),
     notices: scene.notices(),

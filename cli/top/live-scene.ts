@@ -2,15 +2,18 @@ import { describeApiError } from '../../src/cluster/api-error.ts'
 import { createPause } from '../../src/lib/pause.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import { startAssessor } from '../../src/runs/top/findings/assessment.ts'
+import type { FoundPod } from '../shared/workload-pods.ts'
 import type { Scene } from './interactive.ts'
 import type { LiveRun } from './live-run.ts'
 import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
 import { listNotices } from './notices.ts'
 import { createOpeningGate } from './opening-gate.ts'
+import type { TimeSoFar } from './time-so-far.ts'
 
 interface State {
-  readonly found: WorkloadPods
+  readonly found: WorkloadPods<FoundPod>
   readonly run: LiveRun
+  readonly time: TimeSoFar
   /** The most logs that are followed at a time. */
   readonly parallel: number
   /** Why the pods could not be listed; undefined if the last list succeeded. */
@@ -22,12 +25,18 @@ interface State {
  *
  * @param parallel the most logs that are followed at a time
  */
-export function liveScene(found: WorkloadPods, run: LiveRun, parallel: number): Scene {
-  const state: State = { found, run, parallel, problem: undefined }
+export function liveScene(
+  found: WorkloadPods<FoundPod>,
+  run: LiveRun,
+  time: TimeSoFar,
+  parallel: number,
+): Scene {
+  const state: State = { found, run, time, parallel, problem: undefined }
   return {
     heading: () => `${found.words} in ${found.namespace}`,
     pods: run.pods,
     columns: run.columns,
+    time: time.sentence,
     assessor: startAssessor(() => performance.now()),
     notices: () => listNotices(run, found, state.problem),
     update: () => {
@@ -69,7 +78,9 @@ function canBeFollowed({ isFollowed, isOver, hasStarted }: LogStream): boolean {
 
 async function look(state: State): Promise<void> {
   try {
-    state.run.take(await state.found.find())
+    const pods = await state.found.find()
+    state.run.take(pods)
+    state.time.take(pods)
     state.problem = undefined
   } catch (error) {
     state.problem = describeApiError(error)

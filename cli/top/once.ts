@@ -25,11 +25,14 @@ export interface OnceResult {
   readonly code: ExitCode
 }
 
-/** Reads the last two timepoints of each log and builds one table. */
+/**
+ * Reads the last two timepoints of each log and builds one table, with where the time of the run
+ * went.
+ */
 export async function runOnce(
   found: WorkloadPods,
   run: LiveRun,
-  { by, parallel, sort, output }: TopOptions,
+  { by, parallel, sort, output, time }: TopOptions & { readonly time: string | undefined },
 ): Promise<OnceResult> {
   const signal = new AbortController().signal
   const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
@@ -55,7 +58,7 @@ export async function runOnce(
   // The notices in `unread` already name these logs.
   for (const stream of missing) stream.isGone = true
   return {
-    output: formatTop({ lines, columns, by, assessment }, output),
+    output: formatTop({ lines, columns, by, time, assessment }, output),
     notices: [...unread, ...listNotices(run, found, undefined)],
     code: exitCode(started.length, missing.length),
   }

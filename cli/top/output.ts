@@ -14,6 +14,8 @@ export interface TopContent {
   readonly lines: readonly TopLine[]
   readonly columns: readonly TopColumn[]
   readonly by: TopOptions['by']
+  /** Where the time of the run went; undefined if it is not known. */
+  readonly time: string | undefined
   readonly assessment: Assessment
 }
 
@@ -31,20 +33,23 @@ export function formatTop(content: TopContent, format: TopFormat): Output {
 }
 
 /** Returns the sentences above the table: what makes no progress, and how the run goes. */
-function headLines({ assessment }: TopContent): readonly string[] {
+function headLines({ time, assessment }: TopContent): readonly string[] {
   const { verdict } = assessment
   const factors = factorsIn(assessment)
   const sentences = alarmsIn(assessment)
-  const goes = verdict === undefined ? [] : [verdict, ...factors]
-  return [...sentences, ...goes].map((text) => printable(text))
+  const goes = verdict === undefined ? [] : [verdict]
+  const went = time === undefined ? [] : [time]
+  const parts = verdict === undefined ? [] : factors
+  return [...sentences, ...goes, ...went, ...parts].map((text) => printable(text))
 }
 
 /** Returns the parts of the JSON about the whole run; its lines have the pods. */
-function documentOf({ assessment }: TopContent) {
+function documentOf({ time: went, assessment }: TopContent) {
   const { verdict, efficiency } = assessment
-  if (efficiency === undefined) return { ...KIND, verdict: null, efficiency: null }
+  const time = went ?? null
+  if (efficiency === undefined) return { ...KIND, verdict: null, time, efficiency: null }
   const { processes, pods, omitted, ...factors } = efficiencyDocument(efficiency)
-  return { ...KIND, verdict, efficiency: factors }
+  return { ...KIND, verdict, time, efficiency: factors }
 }
 
 const KIND = { apiVersion: 'ridealong.dev/v1alpha1', kind: 'Top' }

@@ -76,7 +76,7 @@ function printEnd(
   const assessment = assessmentOf(assessed)
   const all = buildLines(pods, columns, by, { now: to, findings: assessment.findings })
   const lines = orderLines(all, columns, firstView(columns, by, sort))
-  print(formatTop({ lines, columns, by, assessment }, output))
+  print(formatTop({ lines, columns, by, time: undefined, assessment }, output))
   replayNotices(replay).forEach(say)
 }
 
@@ -108,6 +108,7 @@ function replayScene(
     },
     pods: () => replay.pods,
     columns: () => replay.columns,
+    time: () => undefined,
     assessor: {
       assess: (pods, at) => (at < replay.to ? assess(pods, at) : assessmentOf(assessed)),
     },

@@ -9,6 +9,7 @@ import { liveScene } from './live-scene.ts'
 import { runOnce } from './once.ts'
 import { replayFiles } from './replay-files.ts'
 import { hasScreen } from './screen.ts'
+import { startTimeSoFar } from './time-so-far.ts'
 import type { TopOptions } from './top-options.ts'
 
 /**
@@ -38,12 +39,14 @@ export async function top(
   mustMeasure(names, found.descriptions)
   const run = startLiveRun(found.descriptions, names)
   run.take(found.pods)
+  const time = startTimeSoFar(found.words)
+  time.take(found.pods)
   mustHaveColumns(run.columns(), run.undescribed(), options.sort)
   if (!options.once) {
-    await runInteractive(liveScene(found, run, options.parallel), options, session)
+    await runInteractive(liveScene(found, run, time, options.parallel), options, session)
     return EXIT.ok
   }
-  const { output, notices, code } = await runOnce(found, run, options)
+  const { output, notices, code } = await runOnce(found, run, { ...options, time: time.sentence() })
   session.print(output)
   notices.forEach(session.say)
   return code

@@ -24,13 +24,16 @@ export interface DividedTime extends Pick<TimeOfRun, 'from' | 'to' | 'reasons'> 
   readonly places: readonly PlaceTime[]
 }
 
+/** What the time of a run depends on. */
+export type TimedRun = Pick<Run, 'group' | 'kind' | 'phase' | 'pods' | 'begun' | 'hasLostPods'>
+
 /**
  * Divides the time of a run from the creation of its workload to its end, for each place of a pod.
  *
  * @param now the time in milliseconds since 1970
  * @returns null for a revision of a workload that has no end, and without pods
  */
-export function divideTime(run: Run, now: number): DividedTime | null {
+export function divideTime(run: TimedRun, now: number): DividedTime | null {
   const { pods } = run
   const from = minimum([...pods.map(({ created }) => created), run.begun])
   if (isRevision(run) || pods.length === 0 || from === null) return null
@@ -79,7 +82,7 @@ function lastTime(pods: readonly RunPod[]): number | null {
 }
 
 interface Whole {
-  readonly run: Run
+  readonly run: TimedRun
   readonly from: number
   readonly to: number
 }
@@ -161,7 +164,7 @@ function countRestarts(sequence: PodSequence): number {
 }
 
 /** Returns why the time of a pod is not known as a whole: at most one sentence. */
-function missingIn(pod: RunPod, { phase }: Run): readonly string[] {
+function missingIn(pod: RunPod, { phase }: TimedRun): readonly string[] {
   const { name, history } = pod
   const mark = history.marks.find(({ at }) => at === null)
   if (mark !== undefined) return [`${name}: its status does not have the time when ${mark.event}`]
@@ -174,6 +177,6 @@ function missingIn(pod: RunPod, { phase }: Run): readonly string[] {
   return [`${name}: only some of its containers were started again (${names})`]
 }
 
-function missingPods({ hasLostPods }: Run): readonly string[] {
+function missingPods({ hasLostPods }: TimedRun): readonly string[] {
   return hasLostPods ? ['earlier pods, which failed, do not exist any more'] : []
 }

@@ -1,9 +1,11 @@
 import { groupAttempts, hasRestarts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
 import type { Controllers } from '../collect/run-controllers.ts'
-import type { RunPod } from '../facts/pod-facts.ts'
+import { hasLostPods } from '../facts/lost-pods.ts'
+import { isTerminal, type RunPod } from '../facts/pod-facts.ts'
 import { groupRuns, isOver } from '../facts/run.ts'
 import type { CollectedTime } from './collected-time.ts'
 import { listAttempts } from './list-attempts.ts'
+import type { TimeOfRun } from './parts.ts'
 import { divideTime, sumTime } from './run-time.ts'
 
 /** The most reasons that are kept. */
@@ -35,6 +37,32 @@ export function measureWorkload(
     reasons: shorten(reasons),
     attempts: hasRestarts(attempts) ? attempts : [],
   }
+}
+
+/** Where the time of pods went since the first of them was created. */
+export interface PodsTime {
+  readonly time: TimeOfRun
+  /** Whether all pods have ended. */
+  readonly isOver: boolean
+}
+
+/**
+ * Measures the time of pods of one workload of which nothing else is known.
+ *
+ * @param now the time in milliseconds since 1970
+ * @returns null if no creation is known, or if the pods are those of revisions of a workload, which
+ * come and go
+ */
+export function measurePods(pods: readonly RunPod[], now: number): PodsTime | null {
+  if (pods.some(({ revision }) => revision !== null)) return null
+  const isEnded = pods.every(({ phase, isGone }) => isGone || isTerminal(phase))
+  const run = {
+    ...({ group: '', kind: 'Pod', begun: null, phase: isEnded ? 'Unknown' : 'Running' } as const),
+    pods,
+    hasLostPods: hasLostPods(pods.map((pod) => ({ pod, chain: [] }))),
+  }
+  const time = divideTime(run, now)
+  return time === null ? null : { time: sumTime(time), isOver: isEnded }
 }
 
 /** Each pod can have a reason, and each log has all of them. */

@@ -36,6 +36,8 @@ export interface FrameFacts {
   readonly view: View
   /** How the run goes, in sentences; undefined if it is not known. */
   readonly verdict: string | undefined
+  /** Where the time of the run went, in one sentence; undefined if it is not known. */
+  readonly time: string | undefined
   /** The efficiency and its factors, one line each. */
   readonly factors: readonly string[]
   /** What is said about processes that make no progress, for people. */
@@ -53,7 +55,7 @@ export interface FrameSize {
 export type ColumnWidths = Map<string, number>
 
 /** The parts of a frame between the heading and the table. */
-export type FrameHead = Pick<FrameFacts, 'verdict' | 'factors' | 'alarms'>
+export type FrameHead = Pick<FrameFacts, 'verdict' | 'time' | 'factors' | 'alarms'>
 
 /** The number of lines of the screen around the table and its head: three above, one below. */
 const AROUND = 4
@@ -99,13 +101,15 @@ export function buildFrame(
  * first ones are shown, of which the others are parts.
  */
 function verdictLines(
-  { verdict, factors }: FrameHead,
+  { verdict, time, factors }: FrameHead,
   { rows, columns }: FrameSize,
 ): readonly FrameLine[] {
-  if (verdict === undefined) return []
   const room = Math.floor(rows * VERDICT_PART)
-  const sentences = wrapText(printable(verdict), columns)
-  const lines = factors.flatMap((factor) => wrapIndented(printable(factor), columns))
+  const sentences = [verdict, time].flatMap((text) => {
+    return text === undefined ? [] : wrapText(printable(text), columns)
+  })
+  const shown = verdict === undefined ? [] : factors
+  const lines = shown.flatMap((factor) => wrapIndented(printable(factor), columns))
   return [...sentences, ...lines].slice(0, room).map((text) => [{ text }])
 }
 

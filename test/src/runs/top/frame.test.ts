@@ -35,6 +35,7 @@ const facts = (more: Partial<FrameFacts> = {}): FrameFacts => ({
   lines: LINES,
   view: firstView(COLUMNS, 'program', undefined),
   verdict: undefined,
+  time: undefined,
   factors: [],
   alarms: [],
   notices: ['a notice', 'another notice'],
@@ -135,6 +136,16 @@ t.test('the frame begins with how the run goes, as far as there is room', async 
   )
   const low = textsOf(shown, 6, 90)
   t.strictSame(low.slice(1, 4), ['an alarm', VERDICT.verdict, VERDICT.factors[0]], 'a third of it')
+})
+
+t.test('where the time went is known before the efficiency, and follows it', async (t) => {
+  const time = '62 s since its first pod was created so far: 62 s waiting to be scheduled.'
+  t.strictSame(textsOf(facts({ time, factors: VERDICT.factors }), 24, 90).slice(1, 3), [
+    time,
+    'sorted by a-title %; a notice (and 1 more: press ?)',
+  ])
+  const all = textsOf(facts({ ...VERDICT, time }), 24, 90)
+  t.strictSame(all.slice(1, 4), [VERDICT.verdict, time, VERDICT.factors[0]])
 })
 
 t.test('each line has the worst finding of its pod, and the help explains it', async (t) => {
