@@ -4,7 +4,7 @@ import type { Running } from './pod.ts'
 import type { Row } from './prerequisites.ts'
 
 /** Returns the rows of a section in a log in JSON Lines. */
-export function rowsOf({ log }: Running, section: string): readonly Row[] {
+export function rowsOf({ log }: Pick<Running, 'log'>, section: string): readonly Row[] {
   return jsonOf(log()).filter((row) => row.section === section)
 }
 
