@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { TimePart } from '../../../../src/runs/time/parts.ts'
+import { run } from '../../../cli/command.ts'
 import { startTestArchive } from '../../archive/start.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { DEBIAN_IMAGE, forgetOnNode, IMAGES, nameOnNode } from '../../machine/images.ts'
@@ -219,6 +220,8 @@ t.test('the time of runs is divided as it was made', { timeout: 400_000 }, async
   await runningIsThatOfTheProgram(t, cluster, times)
   await waitingIsAsMade(t, cluster, times, acts)
   await restartsAreLost(t, cluster, times)
+  runningIsDivided(t, times)
+  await reportsHaveTheSame(t, cluster, times)
 })
 
 type Times = ReadonlyMap<string, Json>
@@ -272,4 +275,33 @@ async function restartsAreLost(t: Test, cluster: Cluster, times: Times): Promise
     isNear(t, `lost of ${name}`, secondsIn(times, name).lost, lost)
     t.equal(times.get(name).restarts, starts.length - 1, `restarts of ${name}`)
   }
+}
+
+/** The programs sleep, so they were idle nearly as long as they were measured. */
+function runningIsDivided(t: Test, times: Times): void {
+  const { seconds, running } = times.get('healthy')
+  const states = Object.values<number | null>(running.seconds)
+  const sum = states.reduce((all: number, one) => all + (one ?? 0), 0)
+  t.ok(Math.abs(sum - seconds.running) < 0.01, `${sum} s of ${seconds.running} s`)
+  t.ok(running.isLimit, 'processes may wait in MPI')
+  const { idle, unknown } = running.seconds
+  isNear(t, 'idle time of healthy', idle, seconds.running - unknown)
+  t.equal(times.get('retried').running, null, 'the efficiency is also about lost attempts')
+}
+
+async function reportsHaveTheSame(t: Test, cluster: Cluster, times: Times): Promise<void> {
+  const report = async (name: string): Promise<Json> => {
+    const words = ['report', `job/${name}`, '-o', 'json', ...HERE]
+    const { out, err } = await run([...words, '--kubeconfig', cluster.kubeconfig])
+    if (out === '') throw new Error(err)
+    return JSON.parse(out).time
+  }
+  for (const name of ['healthy', 'init', 'late', 'retried', 'restarted', 'suspended']) {
+    const { sentence, seconds } = await report(name)
+    t.strictSame(seconds, times.get(name).seconds, sentence)
+  }
+  // Only the archive has seen the first run of the init containers.
+  const { seconds, reasons } = await report('all')
+  t.equal(seconds.running, secondsIn(times, 'all').running)
+  t.ok(seconds.unknown > 0 && seconds.lost === 0 && reasons.length > 0)
 }
