@@ -28,18 +28,6 @@ start() {
   runc run --detach --bundle "/pods/$1/$2" "$1-$2" </dev/null >"/results/$1/$2.log" 2>&1
 }
 
-for pod in $(ls /pods); do
-  mkdir "$root/$pod"
-  for file in $(ls "/pods/$pod/cgroup"); do
-    cat "/pods/$pod/cgroup/$file" >"$root/$pod/$file"
-  done
-  start "$pod" pause
-  pause=$(runc state "$pod-pause" | sed -n 's/.*"pid": \([0-9]*\),/\1/p')
-  for container in vitals pressure app; do
-    sed -i "s|/proc/PAUSE/|/proc/$pause/|" "/pods/$pod/$container/config.json"
-    start "$pod" "$container"
-  done
-done
 # Waits until the application of a pod is ready, and keeps its accounts and the logs.
 finish() {
   tries=0
@@ -60,7 +48,19 @@ finish() {
   done
 }
 
-for pod in $(ls /pods); do finish "$pod" & done
+for pod in $(ls /pods); do
+  mkdir "$root/$pod"
+  for file in $(ls "/pods/$pod/cgroup"); do
+    cat "/pods/$pod/cgroup/$file" >"$root/$pod/$file"
+  done
+  start "$pod" pause
+  pause=$(runc state "$pod-pause" | sed -n 's/.*"pid": \([0-9]*\),/\1/p')
+  for container in vitals pressure app; do
+    sed -i "s|/proc/PAUSE/|/proc/$pause/|" "/pods/$pod/$container/config.json"
+    start "$pod" "$container"
+  done
+  finish "$pod" &
+done
 wait
 tar cf /dev/vdb -C /results .
 poweroff -f

@@ -41,15 +41,13 @@ static char *allocate(int mib) {
   return memory;
 }
 
-/** Grows at the same rate, even if the machine is busy for a moment. */
+/** Grows by 1 MiB per second, even if the machine is busy for a moment. */
 static void grow(int mib) {
   struct timespec next;
   clock_gettime(CLOCK_MONOTONIC, &next);
   for (int i = 0; i < mib; i++) {
     allocate(1);
-    next.tv_nsec += 500000000;
-    next.tv_sec += next.tv_nsec / 1000000000;
-    next.tv_nsec %= 1000000000;
+    next.tv_sec += 1;
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
   }
 }
