@@ -36,7 +36,7 @@ export function liveScene(
     heading: () => `${found.words} in ${found.namespace}`,
     pods: run.pods,
     columns: run.columns,
-    time: time.sentence,
+    time: () => time.read()?.sentence,
     assessor: startAssessor(() => performance.now()),
     notices: () => listNotices(run, found, state.problem),
     update: () => {

@@ -13,6 +13,7 @@ import { type LogStream, readMoreNext, readOnce, type StreamOptions } from './lo
 import { listNotices } from './notices.ts'
 import { createOpeningGate } from './opening-gate.ts'
 import { formatTop } from './output.ts'
+import type { ShownTime } from './time-so-far.ts'
 import type { TopOptions } from './top-options.ts'
 
 /** The most logs that are read at a time. */
@@ -32,7 +33,7 @@ export interface OnceResult {
 export async function runOnce(
   found: WorkloadPods,
   run: LiveRun,
-  { by, parallel, sort, output, time }: TopOptions & { readonly time: string | undefined },
+  { by, parallel, sort, output, time }: TopOptions & { readonly time: ShownTime | undefined },
 ): Promise<OnceResult> {
   const signal = new AbortController().signal
   const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }

@@ -3,10 +3,12 @@ import { printable, printableJson } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { withoutNoise } from '../../src/lib/round.ts'
 import { efficiencyDocument } from '../../src/runs/report/document/efficiency-document.ts'
+import { timeDocument } from '../../src/runs/time/time-document.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
 import { type Assessment, alarmsIn, factorsIn } from '../../src/runs/top/findings/assessment.ts'
 import type { TopLine } from '../../src/runs/top/pods.ts'
 import { buildTable, formatTable } from '../../src/runs/top/table.ts'
+import type { ShownTime } from './time-so-far.ts'
 import type { TopFormat, TopOptions } from './top-options.ts'
 
 /** What the output contains. */
@@ -15,7 +17,7 @@ export interface TopContent {
   readonly columns: readonly TopColumn[]
   readonly by: TopOptions['by']
   /** Where the time of the run went; undefined if it is not known. */
-  readonly time: string | undefined
+  readonly time: ShownTime | undefined
   readonly assessment: Assessment
 }
 
@@ -38,7 +40,7 @@ function headLines({ time, assessment }: TopContent): readonly string[] {
   const factors = factorsIn(assessment)
   const sentences = alarmsIn(assessment)
   const goes = verdict === undefined ? [] : [verdict]
-  const went = time === undefined ? [] : [time]
+  const went = time === undefined ? [] : [time.sentence]
   const parts = verdict === undefined ? [] : factors
   return [...sentences, ...goes, ...went, ...parts].map((text) => printable(text))
 }
@@ -46,10 +48,15 @@ function headLines({ time, assessment }: TopContent): readonly string[] {
 /** Returns the parts of the JSON about the whole run; its lines have the pods. */
 function documentOf({ time: went, assessment }: TopContent) {
   const { verdict, efficiency } = assessment
-  const time = went ?? null
+  const time = went === undefined ? null : timeOf(went)
   if (efficiency === undefined) return { ...KIND, verdict: null, time, efficiency: null }
   const { processes, pods, omitted, ...factors } = efficiencyDocument(efficiency)
   return { ...KIND, verdict, time, efficiency: factors }
+}
+
+/** Returns where the time went, with the fields of the report. */
+function timeOf({ sentence, isOver, time }: ShownTime) {
+  return { sentence, isOver, ...timeDocument(time) }
 }
 
 const KIND = { apiVersion: 'ridealong.dev/v1alpha1', kind: 'Top' }

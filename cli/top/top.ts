@@ -46,7 +46,7 @@ export async function top(
     await runInteractive(liveScene(found, run, time, options.parallel), options, session)
     return EXIT.ok
   }
-  const { output, notices, code } = await runOnce(found, run, { ...options, time: time.sentence() })
+  const { output, notices, code } = await runOnce(found, run, { ...options, time: time.read() })
   session.print(output)
   notices.forEach(session.say)
   return code

@@ -14,7 +14,7 @@ import type { MetricReport, PagePart } from '../metrics/page-part.ts'
 import {
   type CollectedTime,
   collectedSentence,
-  latestTime,
+  onlyTime,
   timeNotices,
 } from '../time/collected-time.ts'
 import { divideRunning } from '../time/running-time.ts'
@@ -135,7 +135,7 @@ export function reportModel(
   const { shown, plottedPods, ...parts } = plotRun(assessed, unit, groups)
   const profiles = profilesData(run.evidence.profiles, podOf)
   const mpi = mpiData(jobs)
-  const collectedTime = latestTime(collected.times)
+  const collectedTime = onlyTime(collected.times)
   const time = collectedTime && divideRunning(collectedTime, measuredTime(efficiency))
   const attempts = listAttempts(assessed)
   const reports = [...attemptsReports(attempts, time), ...metricReports(assessed)]

@@ -16,7 +16,7 @@ import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
 import { METRICS } from '../metrics/index.ts'
 import { isProfile } from '../profiles/profile-run.ts'
-import { type CollectedTime, readCollected } from '../time/collected-time.ts'
+import { type CollectedTime, isLater, readCollected } from '../time/collected-time.ts'
 import type { Start } from './align.ts'
 import { columnMeasures, DEVICE_MEASURES, MEASURES, type Measure, readMeasure } from './measures.ts'
 import { addRow, newSectionRun, type SectionRun } from './section.ts'
@@ -52,8 +52,8 @@ export interface CollectedRun {
   readonly undescribed: Undescribed
   /** The things that rows describe, and the rows that are left out. */
   readonly limit: ThingLimit
-  /** Where the time of the run went, as its logs and `addTime` say. */
-  readonly times: CollectedTime[]
+  /** Where the time of the run went: the latest that is known, by workload. */
+  readonly times: Map<string, CollectedTime>
   samples: number
 }
 
@@ -89,7 +89,7 @@ export function newRun(
     descriptions,
     undescribed: new Map(),
     limit,
-    times: [],
+    times: new Map(),
     samples: 0,
   }
 }
@@ -128,7 +128,9 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
 
 /** Adds where the time of the run went, if it is known. */
 export function addTime({ times }: CollectedRun, time: CollectedTime | null): void {
-  if (time !== null) times.push(time)
+  if (time === null) return
+  const known = times.get(time.workload)
+  if (known === undefined || isLater(time, known)) times.set(time.workload, time)
 }
 
 /** Adds a sample to the data of its section. */

@@ -28,14 +28,19 @@ export function readCollected(fields: Fields | null): CollectedTime | null {
   return { ...time, workload: name, isOver: isOver === true, attempts: readAttempts(attempts) }
 }
 
+/** Reports whether a time is later than another one: after the end of the run, or until later. */
+export function isLater(time: CollectedTime, other: CollectedTime): boolean {
+  return time.isOver === other.isOver ? time.to > other.to : time.isOver
+}
+
 /**
- * Returns the latest time of a run, whose logs may have been collected one after another; null if
- * they were collected as parts of several workloads.
+ * Returns the time of a run; null if its logs were collected as parts of several workloads.
+ *
+ * @param times the latest ones, by workload
  */
-export function latestTime(times: readonly CollectedTime[]): CollectedTime | null {
-  const [first] = times
-  if (first === undefined || times.some(({ workload }) => workload !== first.workload)) return null
-  return times.reduce((latest, time) => (time.to > latest.to ? time : latest))
+export function onlyTime(times: ReadonlyMap<string, CollectedTime>): CollectedTime | null {
+  const [first = null, ...others] = times.values()
+  return others.length === 0 ? first : null
 }
 
 /** Returns in one sentence where the time went; see `timeSentence`. */
