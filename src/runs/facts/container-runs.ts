@@ -32,7 +32,7 @@ export function countRestarts({ restartCount }: Fields): number {
 /**
  * Returns the runs of a container that its status has: the one before, and the last one. While the
  * container waits for its next start, the last one is in `lastState`, and `restartCount` does not
- * count the next one yet.
+ * count the next one yet, unless all containers of the pod are started again.
  *
  * @param status a core/v1 ContainerStatus
  */
@@ -46,7 +46,9 @@ export function readRuns(status: Fields): readonly ContainerRun[] {
     if (running === undefined) return []
     return [{ from: readStart(fieldsOrNone(running).startedAt), to: undefined, end: null }]
   })
-  const first = Math.max(countRestarts(status) + 2 - runs.length, 1)
+  const isCounted = fieldsOrNone(status.state).waiting !== undefined && isReplaced(runs.at(-1))
+  const last = countRestarts(status) + (isCounted ? 0 : 1)
+  const first = Math.max(last + 1 - runs.length, 1)
   return runs.map((run, index) => ({ number: first + index, ...run }))
 }
 
@@ -58,20 +60,41 @@ export function readStart(startedAt: unknown): number | null {
   return readTime(startedAt) || null
 }
 
+/**
+ * The reason of a container that ended because all containers of its pod are started again. The
+ * kubelet writes it without times, and with the exit code 137, in place of the end of the container
+ * (kubernetes v1.36 pkg/kubelet, KEP-5532).
+ */
+export const RESTARTING_ALL = 'RestartingAllContainers'
+
 function readEnd({ reason, exitCode, signal }: Fields): ContainerEnd {
+  const isKnown = typeof exitCode === 'number' && reason !== RESTARTING_ALL
   return {
     reason: asText(reason) ?? null,
-    exitCode: typeof exitCode === 'number' ? exitCode : null,
+    exitCode: isKnown ? exitCode : null,
     signal: typeof signal === 'number' && signal > 0 ? signal : null,
   }
 }
 
-/** Returns the runs that either status has; the later status knows more of a run. */
+function isReplaced(run: Pick<ContainerRun, 'end'> | undefined): boolean {
+  return run?.end?.reason === RESTARTING_ALL
+}
+
+/** Returns the runs that either status has. */
 export function joinRuns(
   before: readonly ContainerRun[],
   now: readonly ContainerRun[],
 ): readonly ContainerRun[] {
-  const byNumber = new Map([...before, ...now].map((run) => [run.number, run]))
-  const sorted = [...byNumber.values()].toSorted((a, b) => a.number - b.number)
-  return sorted.slice(-MAX_REMEMBERED_RUNS)
+  const byNumber = Map.groupBy([...before, ...now], ({ number }) => number)
+  const joined = [...byNumber.values()].flatMap(([first, last]) =>
+    first === undefined || last === undefined ? (first ?? []) : joinRun(first, last),
+  )
+  return joined.toSorted((a, b) => a.number - b.number).slice(-MAX_REMEMBERED_RUNS)
+}
+
+/** The first status after the end of a run has all of it; later ones can have less. */
+function joinRun(before: ContainerRun, now: ContainerRun): ContainerRun {
+  const from = before.from ?? now.from
+  const isKnown = before.end !== null && now.end !== null && !isReplaced(before)
+  return isKnown ? { ...before, from, to: before.to ?? now.to } : { ...now, from }
 }

@@ -212,12 +212,15 @@ function hasSucceeded(
 }
 
 /**
- * Groups the pods of a run by index. A pod and its retry have the same index and controller. A pod
- * without a known index is a group of its own.
+ * Groups the pods of a run by index. A pod and its retry have the same index and controller, or one
+ * of the same name: a JobSet that restarts creates its Jobs again. A pod without a known index is a
+ * group of its own.
  */
 export function groupByIndex(pods: readonly RunPod[]): readonly (readonly RunPod[])[] {
   const key = ({ uid, name, pod_index, controller }: RunPod) =>
-    JSON.stringify(pod_index === null ? [uid, name] : [controller?.uid, pod_index])
+    JSON.stringify(
+      pod_index === null ? [uid, name] : [controller?.kind, controller?.name, pod_index],
+    )
   return [...Map.groupBy(pods, key).values()]
 }
 

@@ -9,6 +9,7 @@ import {
 } from '../../../../src/runs/attempts/attempt-groups.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { joinHistories } from '../../../../src/runs/facts/pod-history.ts'
+import { groupByIndex } from '../../../../src/runs/facts/run.ts'
 import { collectedDocument, readCollected } from '../../../../src/runs/time/collected-time.ts'
 import { listAttempts } from '../../../../src/runs/time/list-attempts.ts'
 import { measureWorkload } from '../../../../src/runs/time/workload-time.ts'
@@ -179,6 +180,38 @@ t.test('a container that the runtime could not start has no start', async (t) =>
   t.match(list([object]), [{ phase: 'Failed', reason: 'StartError', started: null, seconds: null }])
   const { started, containers } = readPodFacts(object, new Set())
   t.match({ started, containers }, { started: null, containers: [{ lifetime: null }] })
+})
+
+t.test('the end before a restart of all containers is remembered', async (t) => {
+  const history = (status: Fields) => readPodFacts(pod('Running', status), new Set()).history
+  const replaced = { terminated: { exitCode: 137, reason: 'RestartingAllContainers' } }
+  const after = { restartCount: 1, lastState: replaced, state: { running: { startedAt: at(70) } } }
+  t.match(list([pod('Running', after)]), [
+    { attempt: 1, phase: 'Failed', reason: 'RestartingAllContainers', exitCode: null },
+    { attempt: 2, phase: 'Running' },
+  ])
+  const running = history({ state: { running: { startedAt: at(5) } } })
+  const terminated = { exitCode: 42, reason: 'Error', startedAt: at(5), finishedAt: at(64) }
+  const ended = history({ state: { terminated } })
+  const [first] = joinHistories(joinHistories(running, ended), history(after)).starts[0]?.runs ?? []
+  t.match(first, { number: 1, end: { exitCode: 42, reason: 'Error' } })
+  t.equal((first?.to ?? 0) - (first?.from ?? 0), 59_000)
+  for (const restartCount of [0, 1]) {
+    const waiting = history({ restartCount, lastState: replaced, state: { waiting: {} } })
+    const joined = [running, ended, waiting, history(after)].reduce(joinHistories)
+    const [before, last, ...more] = joined.starts[0]?.runs ?? []
+    t.match([before, last], [first, { number: 2, to: undefined, end: null }])
+    t.strictSame(more, [])
+  }
+  const [unseen] = joinHistories(running, history(after)).starts[0]?.runs ?? []
+  t.match(unseen, { from: first?.from, to: null, end: { exitCode: null } })
+})
+
+t.test('the pods of a JobSet that has restarted have the places of those before', async (t) => {
+  const [first] = readRunOfJob({ pods: [pod('Failed', {})], facts: {} }).pods
+  if (first?.controller === undefined) return
+  const again = { ...first, uid: 'new', controller: { ...first.controller, uid: 'new' } }
+  t.strictSame(groupByIndex([first, again]), [[first, again]])
 })
 
 t.test('the failed pods that a Job counts, and that do not exist, are named', async (t) => {
