@@ -24,6 +24,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   'all-metrics': ['cert-manager', 'coredns'],
   'archive-rows': ['cert-manager', 'coredns'],
+  attempts: ['cert-manager', 'coredns'],
   controllers: ['cert-manager', 'coredns'],
   'cpu-profile': ['cert-manager', 'coredns'],
   defaults: ['cert-manager', 'coredns'],
