@@ -13,7 +13,7 @@ import type { ReportedAttempt, ReportedAttempts } from './reported-attempts.ts'
 
 const LOST =
   'no log was read: the kubelet keeps only the log of the attempt before the last one, and none ' +
-  'of a pod that was deleted'
+  'if the pod was deleted or all of its containers were started again'
 
 /** Formats the attempts of a run for a terminal; empty if no container was started again. */
 export function attemptBlocks({ known, lost }: ReportedAttempts): readonly TextBlock[] {
