@@ -94,6 +94,8 @@ function compareGroups(a: AttemptGroup, b: AttemptGroup): number {
   return (
     (a.attempt ?? Number.MAX_VALUE) - (b.attempt ?? Number.MAX_VALUE) ||
     (a.podIndex ?? '').localeCompare(b.podIndex ?? '', 'en', { numeric: true }) ||
-    b.count - a.count
+    b.count - a.count ||
+    JSON.stringify(endOf(a)).localeCompare(JSON.stringify(endOf(b))) ||
+    (a.container ?? '').localeCompare(b.container ?? '')
   )
 }
