@@ -92,6 +92,7 @@ const LONG = [
   'archive-releases',
   'archive-rows',
   'attach-installed',
+  'attempts',
   'controllers',
   'cpu-profile',
   'defaults',
@@ -123,6 +124,7 @@ const TURNS = 9
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
 const WITH_OPERATORS = [
   'all-metrics',
+  'attempts',
   'controllers',
   'cpu-profile',
   'defaults',
