@@ -119,7 +119,7 @@ const LONG = [
 ]
 
 /** The number of days in which --long-by-turns runs each test of `LONG` once. */
-const TURNS = 9
+const TURNS = 14
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
 const WITH_OPERATORS = [
