@@ -40,10 +40,14 @@ const HERE = import.meta.dirname
 const PROGRAMS = ['apt-get', 'dpkg-deb', 'busybox', 'runc', 'ldd', 'tar', 'qemu-system-x86_64']
 
 /** The modules of the guest's kernel, in the order in which it loads them. */
-const MODULES = ['virtio_ring', 'virtio', 'virtio_pci_modern_dev', 'virtio_pci_legacy_dev'].concat([
+const MODULES = [
+  'virtio_ring',
+  'virtio',
+  'virtio_pci_modern_dev',
+  'virtio_pci_legacy_dev',
   'virtio_pci',
   'virtio_blk',
-])
+]
 
 /** Returns the options of tests that start a guest. @see observerTests */
 export function guestTests(): { readonly skip: false | string; readonly timeout: number } {

@@ -63,19 +63,16 @@ const COLUMNS = Object.keys(ACCOUNTS) as (keyof typeof ACCOUNTS)[]
 /** The part of an account by which a row may differ. */
 const TOLERANCE = 0.03
 
-/** The files that a pod has left. */
-interface Left {
-  readonly fileOf: (name: string) => string
-}
+const options = guestTests()
+const results: Results = options.skip === false ? runGuest(t, PODS) : new Map()
 
-const leftBy = (results: Results, pod: string): Left => ({
-  fileOf: (name) => results.get(pod)?.get(name) ?? '',
-})
+/** Returns a file that a pod has left; empty if there is none. */
+const fileOf = (pod: string, name: string) => results.get(pod)?.get(name) ?? ''
 
 /** Returns an account of the kernel in the unit of its column; null for `max`, no limit. */
-function accountOf({ fileOf }: Left, column: keyof typeof ACCOUNTS): number | null {
+function accountOf(pod: string, column: keyof typeof ACCOUNTS): number | null {
   const [name, key, unit] = ACCOUNTS[column]
-  const text = fileOf(name)
+  const text = fileOf(pod, name)
   const pattern = key === '' ? /^(\w+)$/m : new RegExp(`^${key} (?:.*total=)?(\\d+)$`, 'm')
   const [, value] = pattern.exec(text) ?? []
   if (value === undefined) throw new Error(`${name} has no ${key}: ${text}`)
@@ -88,48 +85,43 @@ function isNear(found: unknown, account: number): boolean {
 }
 
 /** Returns the columns in which a row differs from the accounts. */
-function differences(left: Left, row: Row): readonly string[] {
+function differences(pod: string, row: Row): readonly string[] {
   return COLUMNS.filter((column) => {
-    const account = accountOf(left, column)
+    const account = accountOf(pod, column)
     return account === null ? row[column] !== null : !isNear(row[column], account)
   })
 }
 
-const lastRow = (left: Left, metric: string): Row =>
-  rowsOf({ log: () => left.fileOf(`${metric}.log`) }, 'container').at(-1) ?? {}
+const lastRow = (pod: string, metric: string): Row =>
+  rowsOf({ log: () => fileOf(pod, `${metric}.log`) }, 'container').at(-1) ?? {}
 
 /** Returns the names of the findings of a report about the logs of a pod. */
-async function findingsOf(t: Test, left: Left): Promise<readonly string[]> {
-  const folder = t.testdir({ 'vitals.log': left.fileOf('vitals.log') })
+async function findingsOf(t: Test, pod: string): Promise<readonly string[]> {
+  const folder = t.testdir({ 'vitals.log': fileOf(pod, 'vitals.log') })
   const { out } = await run(['report', join(folder, 'vitals.log'), '-o', 'json'])
   const { findings } = JSON.parse(out) as { findings: { rule: string }[] }
   return findings.map(({ rule }) => rule)
 }
 
-const options = guestTests()
-const results: Results = options.skip === false ? runGuest(t, PODS) : new Map()
-
-for (const name of ['limited', 'nested'])
+for (const pod of ['limited', 'nested'])
   for (const metric of ['vitals', 'pressure'])
-    t.test(`${metric} has the kernel's accounts of the pod ${name}`, options, async (t) => {
-      const left = leftBy(results, name)
-      const row = lastRow(left, metric)
-      t.strictSame(differences(left, row), [], JSON.stringify(row))
-      for (const column of COLUMNS.filter((column) => accountOf(left, column)))
+    t.test(`${metric} has the kernel's accounts of the pod ${pod}`, options, async (t) => {
+      const row = lastRow(pod, metric)
+      t.strictSame(differences(pod, row), [], JSON.stringify(row))
+      for (const column of COLUMNS.filter((column) => accountOf(pod, column)))
         t.strictSame(
-          differences(left, { ...row, [column]: Number(accountOf(left, column)) * 1.05 }),
+          differences(pod, { ...row, [column]: Number(accountOf(pod, column)) * 1.05 }),
           [column],
           `a difference of 5 % is noticed: ${column}`,
         )
     })
 
 t.test('the summary has the accounts of I/O', options, async (t) => {
-  const left = leftBy(results, 'limited')
-  const disk = /rbytes=(\d+) wbytes=(\d+)/.exec(left.fileOf('io.stat')) ?? []
+  const disk = /rbytes=(\d+) wbytes=(\d+)/.exec(fileOf('limited', 'io.stat')) ?? []
   t.strictSame(disk.slice(1).map(Number), [4 * MIB, 8 * MIB])
-  const [summary] = summaryOf(left.fileOf('vitals.log'))
+  const [summary] = summaryOf(fileOf('limited', 'vitals.log'))
   t.match(summary, { bytes_read: 4 * MIB, bytes_written: 8 * MIB })
-  t.ok(left.fileOf('vitals.message').startsWith('{"metric":"vitals"'))
+  t.ok(fileOf('limited', 'vitals.message').startsWith('{"metric":"vitals"'))
 })
 
 for (const [pod, reached, others] of [
@@ -137,17 +129,16 @@ for (const [pod, reached, others] of [
   ['growing', ['memory-growing'], ['throttled', 'oom-killed']],
 ] as const)
   t.test(`findings are those of the limits that the pod ${pod} reached`, options, async (t) => {
-    const found = await findingsOf(t, leftBy(results, pod))
+    const found = await findingsOf(t, pod)
     for (const rule of reached) t.ok(found.includes(rule), `${rule} is one of: ${found}`)
     for (const rule of others) t.notOk(found.includes(rule), `${rule} is none of: ${found}`)
   })
 
 t.test('a container has the limits of its own cgroup', options, async (t) => {
-  const limited = lastRow(leftBy(results, 'limited'), 'pressure')
+  const limited = lastRow('limited', 'pressure')
   t.match(limited, { cpu_limit: 0.2, unlimited: 'none' })
-  const nested = leftBy(results, 'nested')
   // The limits of the pod are above the root of the container's cgroup namespace.
-  t.match(lastRow(nested, 'pressure'), { cpu_limit: null, unlimited: 'cpu,memory,pids' })
-  t.ok(Number(accountOf(nested, 'cpu_usage')) > 2, 'the cgroup below it counts')
-  t.ok(Number(accountOf(nested, 'memory_peak')) > 20 * MIB)
+  t.match(lastRow('nested', 'pressure'), { cpu_limit: null, unlimited: 'cpu,memory,pids' })
+  t.ok(Number(accountOf('nested', 'cpu_usage')) > 2, 'the cgroup below it counts')
+  t.ok(Number(accountOf('nested', 'memory_peak')) > 20 * MIB)
 })
