@@ -3,19 +3,11 @@ import type { RunningState } from '../efficiency/measured-time.ts'
 /**
  * The parts of the time of a run, in the order in which a pod passes through them. All of them
  * are known from the status of pods and workloads, which needs no right beyond that of reading
- * them. `phrase` follows a duration in a sentence.
+ * them.
  */
 export const TIME_PARTS = {
-  creating: {
-    letter: 'c',
-    title: 'until its pod was created',
-    phrase: 'until its pod was created',
-  },
-  scheduling: {
-    letter: 's',
-    title: 'waiting to be scheduled',
-    phrase: 'waiting to be scheduled',
-  },
+  creating: { letter: 'c', title: 'until its pod was created' },
+  scheduling: { letter: 's', title: 'waiting to be scheduled' },
   preparing: {
     letter: 'v',
     title: 'volumes, network, first image',
@@ -37,20 +29,18 @@ export const TIME_PARTS = {
     title: 'ran before the last pod started',
     phrase: 'running before the last pod started',
   },
-  running: { letter: 'r', title: 'running', phrase: 'running' },
-  lost: { letter: 'x', title: 'lost to restarts', phrase: 'lost to restarts' },
-  ending: {
-    letter: 'e',
-    title: 'after its application ended',
-    phrase: 'after its application ended',
-  },
-  unknown: { letter: '?', title: 'not known', phrase: 'not known' },
+  running: { letter: 'r', title: 'running' },
+  lost: { letter: 'x', title: 'lost to restarts' },
+  ending: { letter: 'e', title: 'after its application ended' },
+  unknown: { letter: '?', title: 'not known' },
 } as const satisfies Readonly<Record<string, PartText>>
 
-interface PartText {
+/** The words of a part. */
+export interface PartText {
   readonly letter: string
   readonly title: string
-  readonly phrase: string
+  /** The words after a duration in a sentence, if they are not those of the title. */
+  readonly phrase?: string
 }
 
 export type TimePart = keyof typeof TIME_PARTS

@@ -1,5 +1,11 @@
 import { durationText } from '../../lib/duration.ts'
-import { TIME_PART_NAMES, TIME_PARTS, type TimeOfRun, type TimePart } from './parts.ts'
+import {
+  type PartText,
+  TIME_PART_NAMES,
+  TIME_PARTS,
+  type TimeOfRun,
+  type TimePart,
+} from './parts.ts'
 import { runningParts } from './running-time.ts'
 
 /** The most parts that a sentence names, apart from running and the time that is not known. */
@@ -46,7 +52,8 @@ function phraseOf(part: TimePart, time: TimeOfRun): string {
   const states = divided.map(({ phrase, isLimit, seconds }) => {
     return `${isLimit ? 'at most ' : ''}${durationText(seconds)} ${phrase}`
   })
-  return `${TIME_PARTS[part].phrase}${states.length === 0 ? '' : ` (${states.join(', ')})`}`
+  const { title, phrase: words = title }: PartText = TIME_PARTS[part]
+  return `${words}${states.length === 0 ? '' : ` (${states.join(', ')})`}`
 }
 
 /**
