@@ -28,7 +28,7 @@ export interface RunFiles extends RunInput {
   readonly isRunning: boolean
   /** Whether no log of the run is missing. */
   readonly isWhole: boolean
-  /** Where the time of a run of the cluster went, as it was known after the logs were read. */
+  /** Where the time of a run of the cluster went until its pods were listed for the last time. */
   readonly time: CollectedTime | null
 }
 

@@ -17,15 +17,15 @@ export function timeReader({
   words,
 }: Pick<WorkloadPods, 'apiserver' | 'namespace' | 'words'>): ReadTime {
   const known = new WeakMap<readonly FoundPod[], Promise<CollectedTime | null>>()
-  return (pods) => {
+  const measure = async (pods: readonly FoundPod[]) => {
     const facts = pods.map((pod) => pod.facts)
     const now = Date.now()
+    const controllers = await listPodControllers({ apiserver, namespace }, facts)
+    return measureWorkload(facts, controllers, words, now)
+  }
+  return (pods) => {
     // The logs can be collected without the controllers.
-    const measured =
-      known.get(pods) ??
-      listPodControllers({ apiserver, namespace }, facts)
-        .then((controllers) => measureWorkload(facts, controllers, words, now))
-        .catch(() => null)
+    const measured = known.get(pods) ?? measure(pods).catch(() => null)
     known.set(pods, measured)
     return measured
   }

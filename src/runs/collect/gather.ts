@@ -42,7 +42,7 @@ export interface Gathering {
   readonly signal: AbortSignal
   /** The folder for raw files; undefined if they are not collected. */
   readonly artifacts: ArtifactFolder | undefined
-  /** Returns what is known of the workload by now. */
+  /** Returns how many pods of the workload are observed by now, and where its time went. */
   readonly readStatus: () => Promise<WorkloadStatus>
 }
 
@@ -162,7 +162,7 @@ export interface LogSummary extends Gathered {
   readonly rest: string
 }
 
-/** How a log is written, and what is known of its workload. */
+/** The format in which a log is written, and the status of its workload. */
 interface LogFormatAndStatus extends Pick<Gathering, 'form' | 'descriptions'> {
   readonly status: WorkloadStatus
 }
@@ -179,7 +179,6 @@ interface ReadLog {
 /**
  * Returns the result of reading a log. If the log contains no output of an observer, the summary of
  * the observer is read from the termination message of the container.
- *
  */
 export function summarizeLog(
   observer: RunningObserver,

@@ -64,7 +64,7 @@ export interface Evidence {
   readonly stores: Map<string, Stored>
   /** The last attempts of the containers whose processes have rows. */
   readonly attempts: Attempts
-  /** What the stores had of earlier attempts of these containers, by attempt and log. */
+  /** The stores of earlier attempts of these containers, by attempt and log. */
   readonly earlier: Map<string, AttemptStores>
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
@@ -253,7 +253,7 @@ function keepRow(evidence: Evidence, section: RowSection, sample: Sample): void 
   addToStore(stores, section.name, sample)
 }
 
-/** Moves what the stores have of a log to those of the attempt that was the last one. */
+/** Moves the facts of a log to the stores of the attempt that was the last one until now. */
 function setAside({ stores, earlier }: Evidence, attempt: number, sample: Sample): void {
   const source = sample.source ?? ''
   const key = JSON.stringify([attempt, source])

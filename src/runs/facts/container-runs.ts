@@ -92,7 +92,7 @@ export function joinRuns(
   return joined.toSorted((a, b) => a.number - b.number).slice(-MAX_REMEMBERED_RUNS)
 }
 
-/** The first status after the end of a run has all of it; later ones can have less. */
+/** The first status after the end of a run has all its values; a later status can lack some. */
 function joinRun(before: ContainerRun, now: ContainerRun): ContainerRun {
   const from = before.from ?? now.from
   const isKnown = before.end !== null && now.end !== null && !isReplaced(before)

@@ -27,7 +27,7 @@ export interface FinalStatus extends WorkloadStatus {
   readonly ended: LogEntry['ended']
 }
 
-/** What is known of a workload when the log of one of its pods has ended; see `LogEntry`. */
+/** The status of a workload when the log of one of its pods has ended; see `LogEntry`. */
 export type WorkloadStatus = Pick<LogEntry, 'observedPods' | 'time'>
 
 /** The result of transcribing a log. */

@@ -35,7 +35,7 @@ export interface LogSource {
 /** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
-  /** What was collected of earlier attempts, by the number in the names of their logs. */
+  /** The logs of earlier attempts, by the number in the names of these logs. */
   readonly earlier: Map<number, CollectedRun>
   /** The measures of processes and devices. Those that every page shows precede the others. */
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }

@@ -127,7 +127,7 @@ These numbers are about the node, not the pod.</p>
 </main>
 <footer>GENERATOR</footer>`
 
-/** Returns the body, without the paragraphs of which nothing is known. */
+/** Returns the body, without the paragraphs that have no text. */
 function bodyOf({ time, advice, profiles }: PageData): string {
   const texts = { time, hot: profiles?.hot ?? null, advice }
   const missing = Object.entries(texts).flatMap(([id, text]) => (text === null ? id : []))

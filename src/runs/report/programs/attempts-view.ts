@@ -64,7 +64,7 @@ function lastTime(ended: readonly EndedContainer[]): string | null {
   )
 }
 
-/** Returns what the page and the JSON have of attempts; empty if nothing was started again. */
+/** Returns the parts of the page and the JSON about attempts; none if nothing was started again. */
 export function attemptsReports(
   attempts: ReportedAttempts,
   time: CollectedTime | null,
