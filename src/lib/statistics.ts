@@ -69,6 +69,11 @@ export function computeTotal(
   return values.length === 0 ? null : total
 }
 
+/** Returns the sum of a number of each thing. */
+export function sumBy<Thing>(things: readonly Thing[], read: (thing: Thing) => number): number {
+  return things.reduce((sum, thing) => sum + read(thing), 0)
+}
+
 /** Returns the maximum of the known values; null if there are none. */
 export function maximum(values: readonly (number | null)[]): number | null {
   let most: number | null = null

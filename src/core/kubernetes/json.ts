@@ -45,6 +45,11 @@ export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** Returns the value if it is a finite number, and null otherwise. */
+export function numberOrNull(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
+
 /** Returns the value if it is a non-negative safe integer, such as a user or group ID. */
 export function asId(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined

@@ -4,6 +4,7 @@ import {
   type Fields,
   fieldsOrNone,
   listOrNone,
+  numberOrNull,
 } from '../../core/kubernetes/json.ts'
 import { printable } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
@@ -82,13 +83,13 @@ export function readListedRun(fields: Fields): ListedRun | undefined {
   const [name, workload] = [asText(fields.name), asText(fields.workload)]
   if (name === undefined || workload === undefined) return undefined
   const { observed, expected } = fieldsOrNone(fields.pods)
-  const [left, right] = [readNumber(observed), readNumber(expected)]
+  const [left, right] = [numberOrNull(observed), numberOrNull(expected)]
   return {
     name,
     workload,
     phase: readPhase(fields.phase) ?? null,
-    started: readNumber(fields.started),
-    seconds: readNumber(fields.seconds),
+    started: numberOrNull(fields.started),
+    seconds: numberOrNull(fields.seconds),
     time: readListedTime(asFields(fields.time)),
     pods: left === null || right === null ? null : { observed: left, expected: right },
     cores: readUsed(fields.cores),
@@ -104,9 +105,5 @@ function readListedTime(time: Fields | undefined): ListedRun['time'] {
 
 function readUsed(value: unknown): UsedNumber {
   const { used, requested } = fieldsOrNone(value)
-  return { used: readNumber(used), requested: readNumber(requested) }
-}
-
-function readNumber(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
+  return { used: numberOrNull(used), requested: numberOrNull(requested) }
 }

@@ -5,6 +5,7 @@ import {
   type Fields,
   fieldsOrNone,
   listOrNone,
+  numberOrNull,
 } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
 import { readAttempts } from '../attempts/attempts-document.ts'
@@ -32,16 +33,16 @@ export function readRunCard({ metadata, spec, status }: Fields, now: number): Ru
   const started = readTime(found.started)
   const { roles: leftOut, missing: others } = fieldsOrNone(found.omitted)
   const more = [
-    ...sentence(readNumber(others), 'more reasons are not kept'),
-    ...sentence(readNumber(leftOut), 'more roles are not kept'),
+    ...sentence(numberOrNull(others), 'more reasons are not kept'),
+    ...sentence(numberOrNull(leftOut), 'more roles are not kept'),
   ]
   return {
     run,
-    podsSeen: readNumber(found.podsSeen) ?? 0,
+    podsSeen: numberOrNull(found.podsSeen) ?? 0,
     started,
     ended: readTime(found.ended),
     seconds:
-      isOver(run.phase) || started === null ? readNumber(found.seconds) : since(started, now),
+      isOver(run.phase) || started === null ? numberOrNull(found.seconds) : since(started, now),
     time: readTimeDocument(found.time),
     attempts: readAttempts(found.attempts),
     cores: readCompared(card.cores),
@@ -86,15 +87,11 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
     revision: asText(workload.revision) ?? null,
     phase,
     pods: [],
-    podCounts: { observed: readNumber(observed) ?? 0, expected: readNumber(expected) ?? 0 },
+    podCounts: { observed: numberOrNull(observed) ?? 0, expected: numberOrNull(expected) ?? 0 },
     begun: null,
     hasLostPods: false,
     lostPods: 0,
   }
-}
-
-function readNumber(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
 
 /** A terminal makes a link of a URL, so that of a web server is the only one that is shown. */
@@ -108,7 +105,11 @@ function readTexts(value: unknown): readonly string[] {
 
 function readCompared(value: unknown): Compared {
   const { used, requested, limit } = fieldsOrNone(value)
-  return { used: readNumber(used), requested: readNumber(requested), limit: readNumber(limit) }
+  return {
+    used: numberOrNull(used),
+    requested: numberOrNull(requested),
+    limit: numberOrNull(limit),
+  }
 }
 
 function readMemory(value: unknown): RunCard['memory'] {
@@ -131,7 +132,7 @@ function readFactor({ name, value, missing }: Fields): Factor | undefined {
   if (known === undefined || !Object.hasOwn(FACTORS, known)) return undefined
   return {
     name: known as FactorName,
-    value: readNumber(value),
+    value: numberOrNull(value),
     missing: asText(missing) ?? null,
     least: null,
     parts: [],
@@ -141,22 +142,22 @@ function readFactor({ name, value, missing }: Fields): Factor | undefined {
 function readRole(row: Fields): RoleCard {
   return {
     role: asText(row.role) ?? '',
-    pods: readNumber(row.pods) ?? 0,
-    known: readNumber(row.knownPods) ?? 0,
+    pods: numberOrNull(row.pods) ?? 0,
+    known: numberOrNull(row.knownPods) ?? 0,
     cores: readCompared(row.cores),
     memory: readMemory(row.memoryBytes),
-    throttled: readNumber(row.throttledSeconds),
-    throttledPeriods: readNumber(row.throttledPeriods),
-    runDelay: readNumber(row.waitedForProcessorSeconds),
-    storage: readNumber(row.waitedForStorageSeconds),
-    cpu: readNumber(row.cpuSeconds),
+    throttled: numberOrNull(row.throttledSeconds),
+    throttledPeriods: numberOrNull(row.throttledPeriods),
+    runDelay: numberOrNull(row.waitedForProcessorSeconds),
+    storage: numberOrNull(row.waitedForStorageSeconds),
+    cpu: numberOrNull(row.cpuSeconds),
   }
 }
 
 function readFinding({ rule, severity, podIndex, otherPods, sentence }: Fields) {
   const name = CARD_FINDINGS.find((known) => known === rule)
   if (name === undefined) return undefined
-  const subject = { podIndex: asText(podIndex) ?? null, others: readNumber(otherPods) ?? 0 }
+  const subject = { podIndex: asText(podIndex) ?? null, others: numberOrNull(otherPods) ?? 0 }
   const [text, start] = [asText(sentence) ?? '', findingPrefix(subject)]
   return {
     name,
@@ -170,7 +171,7 @@ function readAdvice({ role, basis, refusals, containers }: Fields): RoleAdvice {
   const { pods } = fieldsOrNone(basis)
   return {
     role: asText(role) ?? '',
-    basis: { runs: 1, pods: readNumber(pods) ?? 0, percentile: 100, margin: ADVICE_MARGIN },
+    basis: { runs: 1, pods: numberOrNull(pods) ?? 0, percentile: 100, margin: ADVICE_MARGIN },
     refusals: readTexts(refusals),
     containers: asObjects(containers).map(readContainerAdvice),
   }
@@ -190,5 +191,5 @@ function readContainerAdvice(row: Fields): ContainerAdvice {
 
 function readAmounts(value: unknown): ComputeAmounts {
   const { cpu, memory } = fieldsOrNone(value)
-  return { cpu: readNumber(cpu), memory: readNumber(memory) }
+  return { cpu: numberOrNull(cpu), memory: numberOrNull(memory) }
 }

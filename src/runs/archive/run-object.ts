@@ -1,6 +1,7 @@
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { printable } from '../../core/text/printable.ts'
 import { durationText } from '../../lib/duration.ts'
+import { timeOrNull } from '../../lib/rfc3339.ts'
 import { rounded } from '../../lib/round.ts'
 import { type AttemptGroup, groupAttempts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
 import type { RoleAdvice } from '../card/advice.ts'
@@ -83,8 +84,8 @@ function buildStatus(card: RunCard) {
   const { efficiency, roles, findings, advice, missing } = others
   return {
     phase: run.phase,
-    started: timeText(started),
-    ended: timeText(ended),
+    started: timeOrNull(started),
+    ended: timeOrNull(ended),
     // While a run goes on, only its start is stored: a Run is not written because time passes.
     seconds: isOver(run.phase) ? rounded(seconds) : null,
     pods: run.podCounts,
@@ -95,10 +96,6 @@ function buildStatus(card: RunCard) {
     attempts,
     card: { cores, memoryBytes, efficiency, roles, findings, advice, missing },
   }
-}
-
-function timeText(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString()
 }
 
 const MAX_FINDING = 120

@@ -1,4 +1,4 @@
-import { maximum, minimum } from '../../lib/statistics.ts'
+import { maximum, minimum, sumBy } from '../../lib/statistics.ts'
 import type { ContainerEnd } from '../facts/container-runs.ts'
 
 /** Unknown: the status of the pod does not have the attempt, or not its end. */
@@ -6,8 +6,8 @@ export const ATTEMPT_PHASES = ['Failed', 'Succeeded', 'Running', 'Unknown'] as c
 export type AttemptPhase = (typeof ATTEMPT_PHASES)[number]
 
 /**
- * Attempts of a run. What is not the same for all of them is null, and so is what is not known.
- * Times are in milliseconds since 1970.
+ * Attempts of a run that are counted together. A value is null if it differs between them, or if
+ * it is not known. Times are in milliseconds since 1970.
  */
 export interface AttemptGroup extends ContainerEnd {
   /** 1 for the first attempt of a place in the workload. */
@@ -68,8 +68,6 @@ function mergeGroups(groups: readonly AttemptGroup[]): AttemptGroup {
   const [first] = groups as readonly [AttemptGroup]
   const same = <Key extends keyof AttemptGroup>(key: Key) =>
     groups.every((group) => group[key] === first[key]) ? first[key] : null
-  const sum = (read: (group: AttemptGroup) => number) =>
-    groups.reduce((all, group) => all + read(group), 0)
   return {
     attempt: same('attempt'),
     podIndex: same('podIndex'),
@@ -78,14 +76,14 @@ function mergeGroups(groups: readonly AttemptGroup[]): AttemptGroup {
     reason: same('reason'),
     exitCode: same('exitCode'),
     signal: same('signal'),
-    count: sum(({ count }) => count),
+    count: sumBy(groups, ({ count }) => count),
     started: minimum(groups.map(({ started }) => started)),
     ended: groups.some(({ ended }) => ended === null)
       ? null
       : maximum(groups.map(({ ended }) => ended)),
     seconds: groups.some(({ seconds }) => seconds === null)
       ? null
-      : sum(({ seconds }) => seconds ?? 0),
+      : sumBy(groups, ({ seconds }) => seconds ?? 0),
   }
 }
 

@@ -1,5 +1,5 @@
-import { asObjects, asText } from '../../core/kubernetes/json.ts'
-import { readTime } from '../../lib/rfc3339.ts'
+import { asObjects, asText, numberOrNull } from '../../core/kubernetes/json.ts'
+import { readTime, timeOrNull } from '../../lib/rfc3339.ts'
 import { rounded } from '../../lib/round.ts'
 import { ATTEMPT_PHASES, type AttemptGroup } from './attempt-groups.ts'
 
@@ -7,33 +7,25 @@ import { ATTEMPT_PHASES, type AttemptGroup } from './attempt-groups.ts'
 export function attemptsDocument(attempts: readonly AttemptGroup[]) {
   return attempts.map(({ started, ended, seconds, ...group }) => ({
     ...group,
-    started: timeText(started),
-    ended: timeText(ended),
+    started: timeOrNull(started),
+    ended: timeOrNull(ended),
     seconds: rounded(seconds),
   }))
-}
-
-function timeText(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString()
 }
 
 /** Reads what `attemptsDocument` returns. Values of the wrong type count as not known. */
 export function readAttempts(value: unknown): readonly AttemptGroup[] {
   return asObjects(value).map((fields) => ({
-    attempt: readNumber(fields.attempt),
+    attempt: numberOrNull(fields.attempt),
     podIndex: asText(fields.podIndex) ?? null,
     container: asText(fields.container) ?? null,
     phase: ATTEMPT_PHASES.find((phase) => phase === fields.phase) ?? 'Unknown',
     reason: asText(fields.reason) ?? null,
-    exitCode: readNumber(fields.exitCode),
-    signal: readNumber(fields.signal),
-    count: readNumber(fields.count) ?? 0,
+    exitCode: numberOrNull(fields.exitCode),
+    signal: numberOrNull(fields.signal),
+    count: numberOrNull(fields.count) ?? 0,
     started: readTime(fields.started),
     ended: readTime(fields.ended),
-    seconds: readNumber(fields.seconds),
+    seconds: numberOrNull(fields.seconds),
   }))
-}
-
-function readNumber(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
 }

@@ -1,3 +1,4 @@
+import { timeOrNull } from '../../lib/rfc3339.ts'
 import { rounded } from '../../lib/round.ts'
 import { attemptsDocument } from '../attempts/attempts-document.ts'
 import { type Factor, listFactors } from '../efficiency/factor.ts'
@@ -19,7 +20,7 @@ export function cardDocument(card: RunCard) {
     run: `${word}/${name}`,
     workload: { apiVersion, kind, name, uid, revision },
     phase,
-    started: started === null ? null : new Date(started).toISOString(),
+    started: timeOrNull(started),
     seconds: rounded(seconds),
     pods: podCounts,
     podsSeen: card.podsSeen,

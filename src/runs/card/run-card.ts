@@ -1,4 +1,4 @@
-import { maximum } from '../../lib/statistics.ts'
+import { maximum, sumBy } from '../../lib/statistics.ts'
 import { type AttemptGroup, groupAttempts, MAX_ATTEMPT_GROUPS } from '../attempts/attempt-groups.ts'
 import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { measuredByFactors } from '../efficiency/measured-time.ts'
@@ -113,7 +113,7 @@ function measureEfficiency(uses: readonly PodUse[]): PodsEfficiency {
     const running = { ran: cpu, waited: runDelay, storage: stored }
     return { pod: name, elapsed: seconds ?? 0, ...running, limit: limits.cpu }
   })
-  const seconds = times.reduce((sum, { elapsed }) => sum + elapsed, 0)
+  const seconds = sumBy(times, ({ elapsed }) => elapsed)
   // Summaries do not have the libraries of processes, so all of them may wait in MPI.
   return { root: processorFactors(times, true), seconds }
 }

@@ -1,3 +1,4 @@
+import { sumBy } from '../../lib/statistics.ts'
 import { type Factor, valueIn } from './factor.ts'
 import type { Efficiency, ProcessEfficiency } from './run-efficiency.ts'
 
@@ -30,7 +31,7 @@ export function measuredTime({
   if (basis === 'mpi') return measuredByProcesses(root, processes)
   return measuredByFactors(
     root,
-    sumOf(pods, ({ elapsed }) => elapsed),
+    sumBy(pods, ({ elapsed }) => elapsed),
   )
 }
 
@@ -64,11 +65,11 @@ function measuredByProcesses(
 ): MeasuredTime | null {
   const isDivisible = processes.every(({ elapsed, inMpi }) => elapsed > 0 && inMpi <= elapsed)
   if (root.value === null || !isDivisible) return null
-  const elapsed = sumOf(processes, (one) => one.elapsed)
-  const part = (read: (process: ProcessEfficiency) => number) => sumOf(processes, read) / elapsed
+  const elapsed = sumBy(processes, (one) => one.elapsed)
+  const part = (read: (process: ProcessEfficiency) => number) => sumBy(processes, read) / elapsed
   const byPod = Map.groupBy(processes, ({ pod }) => pod)
-  const ofPods = [...byPod.values()].map((own) => sumOf(own, (one) => one.elapsed) / own.length)
-  const seconds = sumOf(ofPods, (one) => one)
+  const ofPods = [...byPod.values()].map((own) => sumBy(own, (one) => one.elapsed) / own.length)
+  const seconds = sumBy(ofPods, (one) => one)
   if (valueIn(root, 'platform') === null) {
     const mpi = part(({ inMpi }) => inMpi)
     const shares = { computing: 1 - mpi, mpi, waiting: 0, storage: null, idle: 0 }
@@ -90,8 +91,4 @@ function measuredByProcesses(
     },
     isLimit: !isSleepKnown,
   }
-}
-
-function sumOf<Item>(items: readonly Item[], read: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + read(item), 0)
 }

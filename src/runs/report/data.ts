@@ -30,7 +30,7 @@ import { listNotices, type ShownPart } from './notices.ts'
 import { findWorkload } from './observed-pods.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { attemptsReports } from './programs/attempts-view.ts'
-import { listAttempts, type ReportedAttempts } from './programs/reported-attempts.ts'
+import { type ReportedAttempts, reportedAttempts } from './programs/reported-attempts.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
@@ -137,7 +137,7 @@ export function reportModel(
   const mpi = mpiData(jobs)
   const collectedTime = onlyTime(collected.times)
   const time = collectedTime && divideRunning(collectedTime, measuredTime(efficiency))
-  const attempts = listAttempts(assessed)
+  const attempts = reportedAttempts(assessed)
   const reports = [...attemptsReports(attempts, time), ...metricReports(assessed)]
   const page: PageData = {
     pods: distinct([...plottedPods, ...groups.map(({ pod }) => pod)]),

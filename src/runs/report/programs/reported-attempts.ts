@@ -1,3 +1,4 @@
+import { sumBy } from '../../../lib/statistics.ts'
 import { type Factor, missingFactor } from '../../efficiency/factor.ts'
 import { runEfficiency } from '../../efficiency/run-efficiency.ts'
 import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
@@ -31,7 +32,7 @@ export interface ReportedAttempts {
 }
 
 /** Returns the attempts of a run, the earliest one first. */
-export function listAttempts(assessed: AssessedRun): ReportedAttempts {
+export function reportedAttempts(assessed: AssessedRun): ReportedAttempts {
   const logs = [...assessed.whole.earlier].toSorted(([a], [b]) => a - b)
   const starts = logs.flatMap(([number, run]) => attemptsOfLogs(assessRun(run), number, false))
   const later = attemptsOfLogs(assessed, (logs.at(-1)?.[0] ?? 0) + 1, true)
@@ -114,7 +115,7 @@ const NO_ROWS = {
 function measure(evidence: RunEvidence, counted: ReadonlySet<string>) {
   const jobs: readonly RecordedJob[] = evidence.view(recordedJobs)
   const processes = jobs.flatMap((job) => job.processes).filter((one) => !counted.has(idOf(one)))
-  const isWhole = processes.length === jobs.reduce((sum, job) => sum + job.processes.length, 0)
+  const isWhole = processes.length === sumBy(jobs, (job) => job.processes.length)
   const efficiency =
     isWhole && processes.length > 0
       ? runEfficiency(evidence, false).root
@@ -128,12 +129,10 @@ function idOf({ source, pid, rank }: RecordedProcess): string {
 
 function sumJobs(processes: readonly RecordedProcess[]): ReportedAttempt['mpi'] {
   if (processes.length === 0) return null
-  const sum = (read: (process: RecordedProcess) => number) =>
-    processes.reduce((all, process) => all + read(process), 0)
   return {
     ranks: processes.length,
-    calls: sum(({ calls }) => calls),
-    bytes: sum(({ bytes }) => bytes),
+    calls: sumBy(processes, ({ calls }) => calls),
+    bytes: sumBy(processes, ({ bytes }) => bytes),
   }
 }
 

@@ -1,5 +1,5 @@
 import { rounded } from '../../../lib/round.ts'
-import { maximum, median } from '../../../lib/statistics.ts'
+import { maximum, median, sumBy } from '../../../lib/statistics.ts'
 import type { RecordedJob, RecordedProcess } from '../../jobs/recorded-job.ts'
 import type { Titled } from '../plots.ts'
 import { markRows, type SummaryRow } from '../summary.ts'
@@ -62,7 +62,7 @@ const FLOOR = 0.01
 /** Builds the times of the page; undefined if no calls of MPI were recorded. */
 export function mpiData(jobs: readonly RecordedJob[]): MpiData | undefined {
   const all = jobs
-    .map((job) => ({ job, seconds: sum(job.processes, ({ seconds }) => seconds) }))
+    .map((job) => ({ job, seconds: sumBy(job.processes, ({ seconds }) => seconds) }))
     .sort((a, b) => b.seconds - a.seconds)
   if (all.length === 0) return undefined
   const shown = all.slice(0, MAX_JOBS)
@@ -121,7 +121,7 @@ function rowOf(process: RecordedProcess, named: readonly string[]) {
   const { pod, program, rank, elapsed, seconds, calls, bytes } = process
   const known = secondsByCall(process)
   const times = named.map((name) => known.get(name) ?? 0)
-  const other = Math.max(seconds - sum(times, (time) => time), 0)
+  const other = Math.max(seconds - sumBy(times, (time) => time), 0)
   const percent = elapsed > 0 ? (100 * seconds) / elapsed : 0
   return {
     pod,
@@ -181,7 +181,7 @@ function compareCalls(
   shown: readonly CallTotal[],
   processes: readonly RecordedProcess[],
 ): readonly MpiCallData[] {
-  const elapsed = sum(processes, (process) => process.elapsed)
+  const elapsed = sumBy(processes, (process) => process.elapsed)
   const times = new Map(shown.map(({ call }) => [call, new Array(processes.length).fill(0)]))
   for (const [at, { rows }] of processes.entries())
     for (const { call, seconds } of rows) {
@@ -202,8 +202,4 @@ function compareCalls(
 function spreadOf(times: readonly number[]): MpiCallData['spread'] {
   const least = times.reduce((low, time) => Math.min(low, time), Number.POSITIVE_INFINITY)
   return [rounded(least), rounded(median(times) ?? 0), rounded(maximum(times) ?? 0)]
-}
-
-function sum<Thing>(things: readonly Thing[], of: (thing: Thing) => number): number {
-  return things.reduce((all, thing) => all + of(thing), 0)
 }
