@@ -447,7 +447,8 @@ t.test('profiles of an earlier attempt are left out, and emptied first', options
   utimesSync(name, 0, 0)
 
   const again = await observe()
-  await until(again, () => rowsOf(again, 'process').length > 0)
+  // The notices of a sample follow its rows.
+  await until(again, () => noticesOf(again).length > 1)
   t.match(rowsOf(again, 'process'), [{ pid: row?.pid, cpu_seconds: row?.cpu_seconds }])
   t.ok(statSync(name).size > 0)
   t.equal(statSync(earlier).size, 0)
