@@ -42,6 +42,8 @@ export interface RunPod {
   readonly isGone: boolean
   /** Why the pod failed, such as Evicted; null if it has no reason. */
   readonly reason: string | null
+  /** The name of its node; null until it is scheduled. */
+  readonly node: string | null
   /** Milliseconds since 1970; null if it is not known. */
   readonly created: number | null
   readonly started: number | null
@@ -91,6 +93,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
     reason: asText(status.reason) ?? null,
+    node: asText(spec.nodeName) ?? null,
     created: readTime(metadata.creationTimestamp),
     ...readTimes(status, containers),
     history: readPodHistory(pod, ours),

@@ -27,7 +27,8 @@ interface AttemptsOfPlace {
   readonly gone: number
 }
 
-function listInPlace(sequence: PodSequence): AttemptsOfPlace {
+/** Returns the attempts of the pods that replaced each other in one place. */
+export function listInPlace(sequence: PodSequence): AttemptsOfPlace {
   const attempts: AttemptGroup[] = []
   let [gone, number] = [0, 0]
   for (const [index, pod] of sequence.entries()) {

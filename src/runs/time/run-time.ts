@@ -17,6 +17,7 @@ import { groupSequences, type PodSequence } from './sequences.ts'
 export interface PlaceTime extends Pick<SpentTime, 'seconds' | 'restarts'> {
   /** The index of its pods, or the name of the last one. */
   readonly name: string
+  readonly pods: PodSequence
 }
 
 /** The time of a run by places, at least one. */
@@ -45,6 +46,7 @@ export function divideTime(run: TimedRun, now: number): DividedTime | null {
     to,
     places: sequences.map((sequence) => ({
       name: nameOf(sequence),
+      pods: sequence,
       seconds: addPieces(divideRunning(cutSequence(sequence, { run, from, to }), lastStart)),
       restarts: countRestarts(sequence),
     })),

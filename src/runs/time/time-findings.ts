@@ -1,5 +1,8 @@
+import { nameFirst } from '../../core/text/name-first.ts'
 import { durationText } from '../../lib/duration.ts'
+import { phaseText } from '../attempts/attempts-text.ts'
 import { podText } from '../rules/sentence.ts'
+import { listInPlace } from './list-attempts.ts'
 import type { TimePart } from './parts.ts'
 import type { DividedTime, PlaceTime } from './run-time.ts'
 
@@ -29,14 +32,20 @@ const RULES: readonly Rule[] = [
   {
     name: 'lost-to-restarts',
     parts: ['lost'],
-    describe: (time, places) => `restarts cost ${time}${worstOf(places, ['lost'])}`,
+    describe: (time, places) => {
+      const worst = findWorst(places, ['lost'])
+      const ends = worst === undefined ? '' : endsIn(worst)
+      return `restarts cost ${time}${worstOf(places, ['lost'])}${ends}`
+    },
   },
   {
     name: 'slow-images',
     parts: ['preparing', 'pulling'],
     describe: (time, places) => {
-      const worst = worstOf(places, ['preparing', 'pulling'])
-      return `images, volumes and networks of the pods took ${time}${worst}`
+      const worst = findWorst(places, ['preparing', 'pulling'])
+      const images = worst === undefined ? '' : imagesIn(worst)
+      const where = worstOf(places, ['preparing', 'pulling'])
+      return `images, volumes and networks of the pods took ${time}${where}${images}`
     },
   },
   {
@@ -81,10 +90,37 @@ function meanOf(places: readonly PlaceTime[], parts: readonly TimePart[]): numbe
   return places.reduce((sum, place) => sum + secondsOf(place, parts), 0) / places.length
 }
 
+function findWorst(
+  places: readonly PlaceTime[],
+  parts: readonly TimePart[],
+): PlaceTime | undefined {
+  return places.toSorted((a, b) => secondsOf(b, parts) - secondsOf(a, parts))[0]
+}
+
 function worstOf(places: readonly PlaceTime[], parts: readonly TimePart[]): string {
-  const [worst] = places.toSorted((a, b) => secondsOf(b, parts) - secondsOf(a, parts))
+  const worst = findWorst(places, parts)
   if (worst === undefined || places.length === 1) return ''
   return `, most in ${podText(worst.name)} (${durationText(secondsOf(worst, parts))})`
+}
+
+/** The most ends and images that a sentence names. */
+const MAX_NAMED = 2
+
+/** Returns how the attempts that were thrown away ended, each end once. */
+function endsIn({ pods }: PlaceTime): string {
+  const failed = listInPlace(pods).attempts.filter(({ phase }) => phase === 'Failed')
+  const ends = [...new Set(failed.map(phaseText))]
+  return ends.length === 0 ? '' : `: ${nameFirst(ends, MAX_NAMED)}`
+}
+
+/** Returns the node and the images of the first pod: time of the pods after it is lost. */
+function imagesIn({ pods: [first] }: PlaceTime): string {
+  const images = [...new Set((first?.containers ?? []).flatMap(({ image }) => image ?? []))]
+  const node = first?.node ?? null
+  return [
+    ...(node === null ? [] : [` on node ${node}`]),
+    ...(images.length === 0 ? [] : [` with the image ${nameFirst(images, MAX_NAMED)}`]),
+  ].join('')
 }
 
 /** The pod that started last did not run before it. */

@@ -144,7 +144,7 @@ function asPod(generated: GeneratedRun, pod_index: number) {
       phase: 'Succeeded',
       wasDeleted: false,
     },
-    ...{ isGone: false, reason: null, created: started - pulling * 1000, started },
+    ...{ isGone: false, reason: null, node: null, created: started - pulling * 1000, started },
     ...{ ended: started + seconds * 1000, isObserved: true, containers: [app] },
     ...{ restartAttempt: 0, indexFailures: 0, history: historyOf(generated) },
     ...{ podRequests: NO_AMOUNTS, podLimits: NO_AMOUNTS, missing: [] },

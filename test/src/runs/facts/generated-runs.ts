@@ -47,6 +47,7 @@ const POD: fc.Arbitrary<RunPod> = fc
     isGone: false,
     reason: null,
     created: 0,
+    node: null,
     started: 0,
     ended: 1000,
     restartAttempt: 0,
