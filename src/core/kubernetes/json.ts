@@ -45,6 +45,22 @@ export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** The maximum length of a name in Kubernetes (apimachinery util/validation, DNS1123Subdomain). */
+export const MAX_NAME_LENGTH = 253
+
+/**
+ * Returns the value if it is a string. Kubernetes does not limit all texts of an object. A longer
+ * text is cut and ends in `...`; the rest of it does not stay in memory.
+ *
+ * @param longest the maximum length of the result in UTF-16 code units
+ */
+export function asShortText(value: unknown, longest: number): string | undefined {
+  const text = asText(value)
+  if (text === undefined || text.length <= longest) return text
+  // A part of a string refers to the whole string, so the characters are copied.
+  return asText(parseJson(JSON.stringify(`${text.slice(0, longest - 3)}...`)))
+}
+
 /** Returns the value if it is a finite number, and null otherwise. */
 export function numberOrNull(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null

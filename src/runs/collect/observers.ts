@@ -2,9 +2,11 @@ import type { Catalog } from '../../core/catalog.ts'
 import {
   asFields,
   asObjects,
+  asShortText,
   asText,
   type Fields,
   fieldsOrNone,
+  MAX_NAME_LENGTH,
   parseFields,
 } from '../../core/kubernetes/json.ts'
 import { readQuantity } from '../../core/kubernetes/quantity.ts'
@@ -89,7 +91,7 @@ export function findObservers(
     pod: asText(metadata.name) ?? '',
     uid: asText(metadata.uid) ?? '',
     owner: readOwner(metadata),
-    node: asText(spec.nodeName) ?? null,
+    node: asShortText(spec.nodeName, MAX_NAME_LENGTH) ?? null,
     pod_index: readIndex(metadata),
     podLimits: readPodLimits(spec),
     earlierPods: countEarlierPods(metadata),
@@ -232,7 +234,7 @@ function readIndex(metadata: Fields): string | null {
 
 function readOwner({ ownerReferences }: Fields): string | null {
   const owner = asObjects(ownerReferences).find(({ controller }) => controller === true)
-  return asText(owner?.uid) ?? null
+  return asShortText(owner?.uid, MAX_NAME_LENGTH) ?? null
 }
 
 function isSelective(annotations: Fields): boolean {

@@ -1,4 +1,10 @@
-import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asObjects,
+  asShortText,
+  asText,
+  type Fields,
+  fieldsOrNone,
+} from '../../core/kubernetes/json.ts'
 import { readQuantity } from '../../core/kubernetes/quantity.ts'
 import { readTime } from '../../lib/rfc3339.ts'
 import type { RunningObserver } from '../collect/observers.ts'
@@ -47,6 +53,12 @@ interface Observed {
   readonly uses: ReadonlyMap<string, ContainerUse>
 }
 
+/**
+ * The maximum length of an image. Registries allow 255 characters in a repository, and 128 in a tag
+ * (distribution reference/reference.go), but Kubernetes does not limit the length.
+ */
+const MAX_IMAGE_LENGTH = 1024
+
 /** Reads the containers of the application: all ordinary containers that are no observers. */
 export function readContainers(
   spec: Fields,
@@ -61,7 +73,7 @@ export function readContainers(
     const { requests, limits } = fieldsOrNone(resources)
     return {
       name: container,
-      image: asText(image) ?? null,
+      image: asShortText(image, MAX_IMAGE_LENGTH) ?? null,
       requests: readAmounts(requests, limits),
       limits: readAmounts(limits),
       ended: ended.filter((one) => one.container === container),
