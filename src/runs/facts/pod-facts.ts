@@ -1,4 +1,11 @@
-import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asObjects,
+  asShortText,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  MAX_NAME_LENGTH,
+} from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
 import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { injectedBefore } from '../../core/status.ts'
@@ -93,7 +100,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
     reason: asText(status.reason) ?? null,
-    node: asText(spec.nodeName) ?? null,
+    node: asShortText(spec.nodeName, MAX_NAME_LENGTH) ?? null,
     created: readTime(metadata.creationTimestamp),
     ...readTimes(status, containers),
     history: readPodHistory(pod, ours),
