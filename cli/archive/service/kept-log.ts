@@ -75,23 +75,39 @@ export function factsOf({ observer, pod, isDone, problem }: KeptLog): KeptFacts 
 /** The most bytes of a log. Observers write less, and containers can write anything. */
 const MAX_BYTES = 64 * 2 ** 20
 
+/** The most characters of a response, in which each line begins with its time. */
+const MAX_RECEIVED = 2 * MAX_BYTES
+
 export interface ReadingOptions {
   readonly api: Apiserver
   readonly kept: KeptLogs
+  /** The longest time of a reading, in milliseconds. */
+  readonly readingMs: number
   readonly signal: AbortSignal
 }
 
+/** The result of a reading. */
+export interface LogReading {
+  /** The number of new lines. */
+  readonly added: number
+  /**
+   * Why the reading ended: at the end of the log, because it took too long, or because the log is
+   * too long.
+   */
+  readonly end: 'whole' | 'late' | 'too-long'
+}
+
 /**
- * Appends the new lines of a log to its text on the volume, and returns their number. The log is
- * requested before the volume is used, because its pod may be deleted within a second of its end.
+ * Appends the new lines of a log to its text on the volume. The log is requested before the volume
+ * is used, because its pod may be deleted within a second of its end.
  *
- * @throws ApiError, a network error, or an error of the system. The next reading then begins after
- * the last line that is on the volume
+ * @throws ApiError, a network error, an error of the system, or an error if no line has ended in
+ * the longest time of a reading. The next reading then begins after the last line that is on the
+ * volume
  */
-export async function readNewLines(
-  log: KeptLog,
-  { api, kept, signal }: ReadingOptions,
-): Promise<number> {
+export async function readNewLines(log: KeptLog, options: ReadingOptions): Promise<LogReading> {
+  const { api, kept, readingMs, signal } = options
+  const until = performance.now() + readingMs
   const lines = log.position?.lines ?? readStampedLines()
   lines.begin()
   const texts = readStampedText(api, log.observer, { since: lines.since(), signal })
@@ -99,7 +115,11 @@ export async function readNewLines(
   first.catch(() => {})
   try {
     log.position ??= await prepare(log, lines, kept)
-    return await appendNew(log, log.position, kept, await first, texts)
+    const response = { first: await first, texts, until }
+    const reading = await appendNew(log, log.position, kept, response)
+    if (reading.end === 'late' && reading.added === 0)
+      throw new Error(`no line of it has ended in ${readingMs / 1000} s`)
+    return reading
   } catch (error) {
     log.position = undefined
     throw error
@@ -119,27 +139,42 @@ async function prepare(log: KeptLog, lines: StampedLines, kept: KeptLogs): Promi
   return { lines, skipped: count, bytes, count }
 }
 
-/** A log that does not exist must not leave an empty text, so its first part is there already. */
+interface Response {
+  /** A log that does not exist must not leave an empty text, so its first part is there already. */
+  readonly first: IteratorResult<string>
+  readonly texts: AsyncIterator<string>
+  /** When the reading ends, on the clock of `performance`. */
+  readonly until: number
+}
+
 async function appendNew(
   { run, id }: KeptLog,
   position: Position,
   kept: KeptLogs,
-  first: IteratorResult<string>,
-  texts: AsyncIterator<string>,
-): Promise<number> {
+  { first, texts, until }: Response,
+): Promise<LogReading> {
   const before = position.count
   const file = await kept.open(run, id, position.bytes)
+  let end: LogReading['end'] = 'whole'
+  let received = 0
   try {
-    for (let next = first; !next.done; next = await texts.next()) {
+    for (let next = first; !next.done && end === 'whole'; next = await texts.next()) {
       const added = takeLines(position, next.value)
       if (added !== '') await file.append(added)
-      if (position.bytes > MAX_BYTES) break
+      received += next.value.length
+      end = endAt(position.bytes, received, until)
     }
     await file.sync()
-    return position.count - before
+    return { added: position.count - before, end }
   } finally {
     await file.close()
   }
+}
+
+/** Returns why a reading ends after a part of a response; `whole` if it goes on. */
+function endAt(kept: number, received: number, until: number): LogReading['end'] {
+  if (kept > MAX_BYTES || received > MAX_RECEIVED) return 'too-long'
+  return performance.now() > until ? 'late' : 'whole'
 }
 
 function takeLines(position: Position, text: string): string {
@@ -160,11 +195,12 @@ const GONE = 'its pod was deleted before its log was read to the end'
 const TOO_LONG = `its log has more than ${MAX_BYTES / 2 ** 20} MiB; the rest was not kept`
 
 /** Notes that a log was read. A log whose container has ended is read until it has no new lines. */
-export function noteRead(log: KeptLog, added: number, wasLast: boolean): void {
+export function noteRead(log: KeptLog, { added, end }: LogReading, wasLast: boolean): void {
   if (log.isDone) return
   log.failures = NO_FAILURES
-  if ((log.position?.bytes ?? 0) > MAX_BYTES) finish(log, TOO_LONG)
-  else if (wasLast && added === 0) finish(log, null)
+  if (end === 'too-long') finish(log, TOO_LONG)
+  if (end !== 'whole') return
+  if (wasLast && added === 0) finish(log, null)
   log.wasReadLast ||= wasLast
 }
 

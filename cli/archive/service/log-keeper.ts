@@ -4,6 +4,7 @@ import { systemMessage } from '../../../src/lib/error-message.ts'
 import type { Backoff } from '../../../src/lib/pause.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import type { RunPod } from '../../../src/runs/facts/pod-facts.ts'
+import { createTurns, type Turns } from '../shares.ts'
 import { type KeptFacts, type KeptLogs, type KeptRun, logId } from '../storage/kept-logs.ts'
 import { pauseAfter } from './failures.ts'
 import {
@@ -43,6 +44,8 @@ export interface LogKeeperOptions {
   readonly kept: KeptLogs
   /** The time between two readings of a log that goes on, in milliseconds. */
   readonly readMs: number
+  /** The longest time of a reading, in milliseconds. */
+  readonly readingMs: number
   readonly failing: Backoff
   /** The time after which the log of a container that has ended is given up, in milliseconds. */
   readonly giveUpMs: number
@@ -51,11 +54,12 @@ export interface LogKeeperOptions {
 }
 
 /**
- * The most logs that are read at once. Only logs of containers that have ended, whose pods may be
- * deleted at any time, can be more than 16.
+ * The most logs that are read at once, of containers that run and of containers that have ended,
+ * whose pods may be deleted at any time. A namespace can have half of each, as long as no other one
+ * reads.
  */
-const PARALLEL = 64
-const PARALLEL_RUNNING = 16
+const PARALLEL_RUNNING = 32
+const PARALLEL_ENDED = 96
 
 interface RunLogs {
   readonly logs: Map<string, KeptLog>
@@ -65,14 +69,16 @@ interface RunLogs {
 
 interface KeeperState {
   readonly runs: Map<string, RunLogs>
-  /** The logs whose container has ended, and then the other ones that are due. */
-  readonly urgent: Set<KeptLog>
-  readonly due: Set<KeptLog>
+  /** The logs whose container has ended, and the other ones that are due. */
+  readonly urgent: Turns<KeptLog>
+  readonly due: Turns<KeptLog>
   readonly reading: Set<Promise<void>>
 }
 
 export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
-  const [urgent, due] = [new Set<KeptLog>(), new Set<KeptLog>()]
+  const namespaceOf = ({ run }: KeptLog) => run.namespace
+  const urgent = createTurns(PARALLEL_ENDED, namespaceOf)
+  const due = createTurns(PARALLEL_RUNNING, namespaceOf)
   const state: KeeperState = { runs: new Map(), urgent, due, reading: new Set() }
   const { runs } = state
   const stopped = new AbortController()
@@ -127,16 +133,33 @@ function settleLogs(own: RunLogs | undefined, stored: Iterable<string>): void {
 
 /** Begins to read logs, as many as may be read at once. */
 function readDue(state: KeeperState, options: LogKeeperOptions, signal: AbortSignal): void {
-  while (!signal.aborted && state.reading.size < PARALLEL) {
-    const next = takeNext(state)
-    if (next === undefined) return
-    const task = read(next, options, signal).finally(() => {
-      state.reading.delete(task)
-      if (isUrgent(next)) state.urgent.add(next)
-      readDue(state, options, signal)
-    })
-    state.reading.add(task)
+  const { urgent, due } = state
+  // A log that was due when its container ended waits twice, and must not be read twice.
+  const start = (turns: Turns<KeptLog>, other: Turns<KeptLog>) => {
+    for (let log = turns.take(); log !== undefined; log = turns.take()) {
+      other.remove(log)
+      readInSlot(state, turns, log, { options, signal })
+    }
   }
+  if (signal.aborted) return
+  start(urgent, due)
+  start(due, urgent)
+}
+
+/** Reads a log that has a slot, and then those that wait for one. */
+function readInSlot(
+  state: KeeperState,
+  turns: Turns<KeptLog>,
+  log: KeptLog,
+  { options, signal }: { readonly options: LogKeeperOptions; readonly signal: AbortSignal },
+): void {
+  const task = read(log, options, signal).finally(() => {
+    state.reading.delete(task)
+    turns.end(log)
+    if (isUrgent(log)) state.urgent.add(log)
+    readDue(state, options, signal)
+  })
+  state.reading.add(task)
 }
 
 const NO_LOGS: RunLogs = { logs: new Map(), stored: new Set() }
@@ -144,15 +167,6 @@ const NO_LOGS: RunLogs = { logs: new Map(), stored: new Set() }
 /** Reports whether a log that was just read has to be read again at once. */
 function isUrgent({ isLast, isDone, dueAt }: KeptLog): boolean {
   return isLast && !isDone && dueAt <= Date.now()
-}
-
-/** A log that was due when its container ended is in both queues, and must not be read twice. */
-function takeNext({ urgent, due, reading }: KeeperState): KeptLog | undefined {
-  const [next] = urgent.size === 0 && reading.size < PARALLEL_RUNNING ? due : urgent
-  if (next === undefined) return undefined
-  urgent.delete(next)
-  due.delete(next)
-  return next
 }
 
 function noteObserver(
@@ -208,9 +222,9 @@ async function read(log: KeptLog, options: LogKeeperOptions, signal: AbortSignal
   log.isReading = true
   try {
     const begin = Date.now()
-    const added = await readNewLines(log, { ...options, signal })
+    const reading = await readNewLines(log, { ...options, signal })
     log.readAt = begin
-    noteRead(log, added, isLast)
+    noteRead(log, reading, isLast)
     log.dueAt = log.isLast ? 0 : Date.now() + options.readMs
   } catch (error) {
     if (!signal.aborted) fail(log, error, options)

@@ -17,6 +17,8 @@ export interface ArchivePace extends ReflectorPace {
   readonly giveUpMs: number
   /** The time between two readings of the log of an observer that runs. */
   readonly readMs: number
+  /** The longest time of such a reading. The next one goes on where it stopped. */
+  readonly readingMs: number
   /** The longest time of a look for processes without progress in the logs of a run. */
   readonly lookMs: number
   /** The pauses after a log could not be read, or the rows of a run could not be stored. */
@@ -48,6 +50,7 @@ export const ARCHIVE_PACE: ArchivePace = {
   lingerMs: 120_000,
   giveUpMs: 24 * 3_600_000,
   readMs: 60_000,
+  readingMs: 30_000,
   lookMs: 30_000,
   storing: { pauseMs: 1000, longestPauseMs: 60_000 },
   giveUpLogMs: 600_000,

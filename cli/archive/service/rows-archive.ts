@@ -91,6 +91,7 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     api,
     kept: storage.logs,
     readMs: pace.readMs,
+    readingMs: pace.readingMs,
     giveUpMs: pace.giveUpLogMs,
     failing: pace.storing,
     onFailure: report.onFailure,

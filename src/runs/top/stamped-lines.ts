@@ -15,8 +15,11 @@ export interface StampedLines {
 /** @param at when the line was written, in milliseconds since 1970; NaN if it is not known */
 export type TakeLine = (line: string, at: number) => void
 
-/** The most characters of a line. An observer does not write longer lines, so they are dropped. */
-const MAX_LENGTH = 8 * 1024 * 1024
+/**
+ * The most characters of a line. An observer does not write longer lines, so they are dropped, as
+ * in the live export (observer/crates/otlp/src/lines.rs).
+ */
+const MAX_LENGTH = 2 ** 20
 
 /**
  * The time that the kubelet writes before each line: RFC 3339 with nanoseconds, and a blank

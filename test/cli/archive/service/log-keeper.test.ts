@@ -47,7 +47,7 @@ function startKeeper(t: Test, folder: string, api: Apiserver) {
   const kept = createKeptLogs(folder, VOLUME_FILES)
   const failures: string[] = []
   const keeper = createLogKeeper({
-    ...{ api, kept, readMs: 1, giveUpMs: 60_000 },
+    ...{ api, kept, readMs: 1, readingMs: 60_000, giveUpMs: 60_000 },
     failing: { pauseMs: 1, longestPauseMs: 10 },
     onFailure: (_, message) => failures.push(message),
   })
@@ -172,7 +172,7 @@ function cutAfter(response: ServerResponse, characters: number): ServerResponse 
   })
 }
 
-t.test('at most 16 logs are read at once, and 64 if their containers have ended', async (t) => {
+t.test('of a namespace, 16 logs are read at once, and 48 of containers that ended', async (t) => {
   const observers = Array.from({ length: 100 }, (_, index) => {
     return endedObserver(`lammps-${index}`, 'vitals')
   })
@@ -200,6 +200,34 @@ t.test('at most 16 logs are read at once, and 64 if their containers have ended'
   answer()
   await readAll(keeper)
   for (const observer of observers) t.equal(text(observer), 'one line\n')
+})
+
+t.test('logs of one namespace do not keep those of another one from being read', async (t) => {
+  const names = Array.from({ length: 200 }, (_, index) => `endless-${index}`)
+  const log = growingLog('one line\n')
+  log.end()
+  let waiting = 0
+  const neverAnswer = () => {
+    waiting += 1
+  }
+  const endless = Object.fromEntries(names.map((name) => [`${name}/vitals`, neverAnswer]))
+  const logs = { ...endless, 'lammps-0/vitals': log.answer }
+  const { keeper, text } = await start(t, folderOf(t), logs)
+  const other = { key: '["other","1",null]', namespace: 'other', name: 'x', title: 'x' }
+  for (const [index, name] of names.entries()) {
+    const observer = { ...endedObserver(name, 'vitals'), namespace: 'other' }
+    keeper.note(other, POD, [index % 2 === 0 ? observer : { ...observer, state: 'running' }])
+  }
+  keeper.begin()
+  await until('the other namespace has all that it gets', () => waiting === 16 + 48)
+  keeper.note(RUN, POD, [RUNNING])
+  await until('the log of a container that runs is read', () => {
+    keeper.begin()
+    return readIf(text) === 'one line\n'
+  })
+  keeper.note(RUN, POD, [ENDED])
+  await readAll(keeper)
+  t.equal(waiting, 16 + 48, 'no log of the other namespace was read meanwhile')
 })
 
 for (const count of [1, 2, 8, 64])
