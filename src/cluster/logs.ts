@@ -75,9 +75,17 @@ export async function* readLogLines(
 export async function* readStampedText(
   api: Apiserver,
   place: LoggingContainer,
-  { since, signal }: { readonly since: string | undefined; readonly signal: AbortSignal },
+  {
+    since,
+    previous,
+    signal,
+  }: Pick<StampedLogAsking, 'since' | 'signal'> & { readonly previous: boolean },
 ): AsyncGenerator<string> {
-  const query = { timestamps: 'true', ...(since === undefined ? {} : { sinceTime: since }) }
+  const query = {
+    timestamps: 'true',
+    ...(previous ? { previous: 'true' } : {}),
+    ...(since === undefined ? {} : { sinceTime: since }),
+  }
   const response = await openLog(api, place, query, { signal, silenceMs: SILENCE_MS })
   yield* partsOf(response, response.setEncoding('utf8'))
 }

@@ -1,4 +1,4 @@
-import { isMissing } from '../../../src/cluster/api-error.ts'
+import { ApiError, isMissing } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { readStampedText } from '../../../src/cluster/logs.ts'
 import { isTemporary } from '../../../src/cluster/repeat.ts'
@@ -37,6 +37,8 @@ export interface KeptLog {
 export type KeptPod = Pick<KeptFacts, 'started' | 'images'>
 
 interface Position {
+  /** Whether the log was read after the next start of its container. */
+  readonly isPrevious: boolean
   readonly lines: StampedLines
   /** The lines at the start of the log that are on the volume already, and are not read yet. */
   skipped: number
@@ -108,15 +110,18 @@ export interface LogReading {
 export async function readNewLines(log: KeptLog, options: ReadingOptions): Promise<LogReading> {
   const { api, kept, readingMs, signal } = options
   const until = performance.now() + readingMs
-  const lines = log.position?.lines ?? readStampedLines()
+  const { isPrevious: previous } = log.observer
+  const known = log.position?.isPrevious === previous ? log.position : undefined
+  const lines = known?.lines ?? readStampedLines()
   lines.begin()
-  const texts = readStampedText(api, log.observer, { since: lines.since(), signal })
+  const texts = readStampedText(api, log.observer, { since: lines.since(), previous, signal })
   const first = texts.next()
   first.catch(() => {})
   try {
-    log.position ??= await prepare(log, lines, kept)
+    const position = known ?? (await prepare(log, lines, kept))
+    log.position = position
     const response = { first: await first, texts, until }
-    const reading = await appendNew(log, log.position, kept, response)
+    const reading = await appendNew(log, position, kept, response)
     if (reading.end === 'late' && reading.added === 0)
       throw new Error(`no line of it has ended in ${readingMs / 1000} s`)
     return reading
@@ -130,13 +135,16 @@ export async function readNewLines(log: KeptLog, options: ReadingOptions): Promi
 
 /**
  * Writes the facts about a log, and measures its text. After a restart of the archive, and after a
- * failure, the log is read from its start again.
+ * failure, the log is read from its start again. The log of a container that was started again
+ * replaces its text: a reading between the start and its notice can have lines of the next log.
  */
 async function prepare(log: KeptLog, lines: StampedLines, kept: KeptLogs): Promise<Position> {
-  const { run, id } = log
+  const { run, id, observer } = log
+  const { isPrevious } = observer
   await kept.writeFacts(run, id, factsOf(log))
+  if (isPrevious) return { isPrevious, lines, skipped: 0, bytes: 0, count: 0 }
   const { bytes, lines: count } = await kept.measure(run, id)
-  return { lines, skipped: count, bytes, count }
+  return { isPrevious, lines, skipped: count, bytes, count }
 }
 
 interface Response {
@@ -191,6 +199,8 @@ function takeLines(position: Position, text: string): string {
   return added
 }
 
+/** Why a log is not whole whose container was started again. */
+export const RESTARTED = 'its container was restarted before its log was read to the end'
 const GONE = 'its pod was deleted before its log was read to the end'
 const TOO_LONG = `its log has more than ${MAX_BYTES / 2 ** 20} MiB; the rest was not kept`
 
@@ -212,10 +222,24 @@ export function noteRead(log: KeptLog, { added, end }: LogReading, wasLast: bool
 export function noteFailure(log: KeptLog, error: unknown, message: string, now: number): boolean {
   if (log.isDone) return false
   log.failures = addFailure(log.failures, now)
-  const isLost = log.isGone && isMissing(error)
-  if (isLost) finish(log, log.wasReadLast ? null : GONE)
+  const loss = lossBy(log, error)
+  if (loss !== null) finish(log, log.wasReadLast ? null : loss)
   else if (log.isLast && !isMissing(error) && !isTemporary(error)) finish(log, message)
   return !log.isDone
+}
+
+/** Returns why a log does not exist any more; null if it may exist. */
+function lossBy({ isGone, observer }: KeptLog, error: unknown): string | null {
+  if (isGone && isMissing(error)) return GONE
+  return observer.isPrevious && isRemoved(error) ? RESTARTED : null
+}
+
+/**
+ * Reports whether the kubelet does not keep a log any more. For a container that it has removed, it
+ * answers 400 (kubernetes pkg/kubelet/kubelet_pods.go, `validateContainerLogStatus`).
+ */
+function isRemoved(error: unknown): boolean {
+  return error instanceof ApiError && [400, 404].includes(error.status)
 }
 
 /** Ends the reading of a log. @param problem why a part is missing; null if the log is whole */

@@ -14,6 +14,7 @@ import {
   type KeptLog,
   noteFailure,
   noteRead,
+  RESTARTED,
   readNewLines,
 } from './kept-log.ts'
 
@@ -205,14 +206,15 @@ function findLog(
   return log
 }
 
-const RESTARTED = 'its container was restarted before its log was read to the end'
-
-/** The kubelet serves the log of the last start. */
-function endEarlierStarts({ logs }: RunLogs, { uid, container }: RunningObserver): void {
+/** The kubelet serves the logs of the last start and, as far as it keeps it, of the one before. */
+function endEarlierStarts({ logs }: RunLogs, { uid, container, ...last }: RunningObserver): void {
+  const first = last.before === null ? last.restarts : last.restarts - 1
   for (const log of logs.values()) {
     const { observer } = log
-    if (observer.uid === uid && observer.container === container && !log.isDone)
-      finish(log, RESTARTED)
+    const isSame = observer.uid === uid && observer.container === container
+    if (!isSame || observer.restarts >= first) continue
+    log.observer = { ...observer, attempt: observer.restarts + 1 }
+    if (!log.isDone) finish(log, RESTARTED)
   }
 }
 

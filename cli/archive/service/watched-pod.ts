@@ -1,5 +1,6 @@
 import { STATUS_KEY } from '../../../src/core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
+import { withAttemptBefore } from '../../../src/runs/collect/attempts.ts'
 import { findObservers, type RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { type RunPod, readPodFacts } from '../../../src/runs/facts/pod-facts.ts'
 
@@ -7,7 +8,7 @@ import { type RunPod, readPodFacts } from '../../../src/runs/facts/pod-facts.ts'
 export interface WatchedPod {
   readonly resourceVersion: string
   readonly pod: RunPod
-  /** Its observers, if their logs are kept. */
+  /** Its observers if their logs are kept, each after its attempt that the kubelet keeps. */
   readonly observers: readonly RunningObserver[]
 }
 
@@ -29,8 +30,9 @@ export function readWatchedPod(
   const pod = readPodFacts(fields, metrics)
   if (!pod.isObserved && !hasStatus(fields)) return undefined
   const resourceVersion = asText(fieldsOrNone(fields.metadata).resourceVersion) ?? ''
-  const observers = keepsLogs ? findObservers(fields, metrics, undefined).observers : []
-  return { resourceVersion, pod, observers }
+  const { observers } = findObservers(fields, metrics, undefined)
+  const attempts = observers.flatMap((observer) => withAttemptBefore(observer).toReversed())
+  return { resourceVersion, pod, observers: keepsLogs ? attempts : [] }
 }
 
 function mayBeObserved(pod: Fields): boolean {

@@ -8,6 +8,7 @@ import { createKeptLogs, type KeptRun, logId } from '../../../../cli/archive/sto
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { findCluster } from '../../../../src/cluster/access.ts'
 import { type Apiserver, connectApiserver } from '../../../../src/cluster/apiserver.ts'
+import { withAttemptBefore } from '../../../../src/runs/collect/attempts.ts'
 import type { RunningObserver } from '../../../../src/runs/collect/observers.ts'
 import { readPodFacts } from '../../../../src/runs/facts/pod-facts.ts'
 import { growingLog } from '../../../stand-ins/growing-log.ts'
@@ -64,6 +65,24 @@ function readAll(keeper: LogKeeper): Promise<void> {
   })
 }
 
+/** How the container ended before it was started again. */
+const BEFORE: RunningObserver['before'] = {
+  message: null,
+  ended: {
+    ...{ container: 'vitals', reason: 'OOMKilled', exitCode: 137, signal: null },
+    ...{ finishedAt: null, restarted: true, deleted: false },
+  },
+}
+
+/** Returns an observer that was started again, after its attempt before. */
+const startsOf = (observer: RunningObserver) => withAttemptBefore(observer).toReversed()
+
+const isPrevious = (query: URLSearchParams) => query.get('previous') === 'true'
+
+const REMOVED: ErrorAnswer = {
+  code: 400,
+  message: 'previous terminated container "vitals" in pod "lammps-0" not found',
+}
 const GONE: ErrorAnswer = { code: 404, message: 'the pod was not found' }
 
 function sendError(response: ServerResponse, error: ErrorAnswer): void {
@@ -112,28 +131,87 @@ function readIf(read: () => string): string {
 t.test('what could not be read has a reason', async (t) => {
   const log = growingLog(linesOf(0, 3))
   let state: 'there' | 'gone' = 'there'
-  const answer = (response: ServerResponse, query: URLSearchParams) =>
-    state === 'there' ? log.answer(response, query) : sendError(response, GONE)
+  const answer = (response: ServerResponse, query: URLSearchParams) => {
+    if (state === 'gone') return sendError(response, GONE)
+    return isPrevious(query) ? sendError(response, REMOVED) : log.answer(response, query)
+  }
   const { keeper, text } = await start(t, folderOf(t), { 'lammps-0/vitals': answer })
-  const later = { ...RUNNING, restarts: 1 }
+  const later: RunningObserver = { ...RUNNING, restarts: 1, before: BEFORE }
   keeper.note(RUN, POD, [RUNNING])
   await until('the first lines are kept', async () => {
     keeper.begin()
     return readIf(text) === linesOf(0, 3)
   })
-  keeper.note(RUN, POD, [later])
+  keeper.note(RUN, POD, startsOf(later))
   await until('the log after the restart is kept', async () => {
     keeper.begin()
-    return readIf(() => text(later)) === linesOf(0, 3)
+    const [before] = keeper.logsOf(RUN.key).values()
+    return before?.isDone === true && readIf(() => text(later)) === linesOf(0, 3)
   })
   state = 'gone'
-  keeper.note(RUN, { ...POD, isGone: true }, [later])
+  keeper.note(RUN, { ...POD, isGone: true }, startsOf(later))
   await readAll(keeper)
   t.strictSame(
     [...keeper.logsOf(RUN.key).values()].map(({ problem }) => problem),
     [
       'its container was restarted before its log was read to the end',
       'its pod was deleted before its log was read to the end',
+    ],
+  )
+})
+
+t.test('the log before a restart is read from the kubelet, to its end', async (t) => {
+  const [first, second] = [growingLog(linesOf(0, 3)), growingLog()]
+  let hasRestarted = false
+  const answer = (response: ServerResponse, query: URLSearchParams) =>
+    (hasRestarted && !isPrevious(query) ? second : first).answer(response, query)
+  const { keeper, text } = await start(t, folderOf(t), { 'lammps-0/vitals': answer })
+  keeper.note(RUN, POD, [RUNNING])
+  await until('the first lines are kept', async () => {
+    keeper.begin()
+    return readIf(text) === linesOf(0, 3)
+  })
+  first.append(linesOf(3, 5))
+  second.append(linesOf(100, 103))
+  hasRestarted = true
+  await until('lines after the restart, of which nothing is known yet, are kept', async () => {
+    keeper.begin()
+    return readIf(text).endsWith(linesOf(100, 103))
+  })
+  const later: RunningObserver = { ...RUNNING, restarts: 1, before: BEFORE }
+  keeper.note(RUN, POD, startsOf(later))
+  await until('both logs are kept', async () => {
+    keeper.begin()
+    return text() === linesOf(0, 5) && readIf(() => text(later)) === linesOf(100, 103)
+  })
+  keeper.note(RUN, POD, startsOf({ ...later, state: 'ended' }))
+  await readAll(keeper)
+  t.match(
+    [...keeper.logsOf(RUN.key).values()],
+    [
+      { problem: null, observer: { attempt: 1 } },
+      { problem: null, observer: { attempt: null } },
+    ],
+  )
+})
+
+t.test('the logs of starts that the kubelet does not keep are not whole', async (t) => {
+  const log = growingLog(linesOf(0, 3))
+  const { keeper } = await start(t, folderOf(t), { 'lammps-0/vitals': log.answer })
+  keeper.note(RUN, POD, [RUNNING])
+  keeper.note(RUN, POD, startsOf({ ...RUNNING, restarts: 2, before: BEFORE }))
+  log.end()
+  keeper.note(RUN, POD, startsOf({ ...ENDED, restarts: 2, before: BEFORE }))
+  await readAll(keeper)
+  t.match(
+    [...keeper.logsOf(RUN.key).values()],
+    [
+      {
+        problem: 'its container was restarted before its log was read to the end',
+        observer: { attempt: 1 },
+      },
+      { problem: null, observer: { attempt: 2 } },
+      { problem: null, observer: { attempt: null } },
     ],
   )
 })

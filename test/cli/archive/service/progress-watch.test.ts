@@ -37,7 +37,7 @@ function start(t: Test, pods: readonly string[], lookMs = 600_000) {
       observer,
       pod: { started: null, images: [] },
     })
-    log.position = { lines: readStampedLines(), skipped: 0, bytes: 0, count: 0 }
+    log.position = { isPrevious: false, lines: readStampedLines(), skipped: 0, bytes: 0, count: 0 }
     mkdirSync(dirname(kept.pathOf(RUN, log.id)), { recursive: true })
     return log
   })
