@@ -14,6 +14,12 @@ export const PROGRAMS = ['archive', 'kube-apiserver', 'etcd', 'kube-controller-m
 /** The part of the runs of a wave that are kept. */
 const KEPT = 5
 
+/**
+ * The minimum number of runs that are kept in a namespace. A run gets no Run if so many others of
+ * its namespace end before its Run is written.
+ */
+const MIN_KEPT = 50
+
 /** What was measured while the runs of a wave went on. */
 export interface Wave {
   readonly runs: number
@@ -59,7 +65,7 @@ export async function measureRuns(
   defer: Defer,
 ): Promise<MeasuredRuns> {
   const perWave = Math.ceil(runs / 2)
-  const perNamespace = Math.ceil(perWave / KEPT / NAMESPACES.length)
+  const perNamespace = Math.max(Math.ceil(perWave / KEPT / NAMESPACES.length), MIN_KEPT)
   const archive = await startArchive(plane.cluster, perNamespace)
   defer(archive.stop)
   const seen = watchRuns(plane.access)
