@@ -49,14 +49,22 @@ export interface Turns<Item> {
 
 export function createTurns<Item>(slots: number, namespaceOf: (item: Item) => string): Turns<Item> {
   const shares = createShares(slots)
-  /** The items of each namespace. The one that had its turn last is the last one. */
   const waiting = new Map<string, Set<Item>>()
-  let used = 0
+  /** The numbers of the last turns of namespaces. */
+  const turns = new Map<string, number>()
+  let [used, count] = [0, 0]
   const remove = (item: Item) => {
     const namespace = namespaceOf(item)
     const items = waiting.get(namespace)
     items?.delete(item)
     if (items?.size === 0) waiting.delete(namespace)
+  }
+  const findNext = (): Item | undefined => {
+    const ready = [...waiting.keys()].filter((namespace) => shares.hasRoom(namespace, 1))
+    const turnOf = (namespace: string) => turns.get(namespace) ?? 0
+    const [next] = ready.sort((a, b) => turnOf(a) - turnOf(b))
+    const [item] = waiting.get(next ?? '') ?? []
+    return item
   }
   return {
     get used() {
@@ -68,18 +76,15 @@ export function createTurns<Item>(slots: number, namespaceOf: (item: Item) => st
     },
     remove,
     take() {
-      for (const [namespace, items] of waiting) {
-        if (!shares.hasRoom(namespace, 1)) continue
-        const [item] = items
-        if (item === undefined) continue
-        waiting.delete(namespace)
-        waiting.set(namespace, items)
-        remove(item)
-        shares.add(namespace, 1)
-        used += 1
-        return item
-      }
-      return undefined
+      const item = findNext()
+      if (item === undefined) return undefined
+      const namespace = namespaceOf(item)
+      remove(item)
+      shares.add(namespace, 1)
+      used += 1
+      count += 1
+      turns.set(namespace, count)
+      return item
     },
     end(item) {
       shares.add(namespaceOf(item), -1)

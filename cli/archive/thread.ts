@@ -20,6 +20,13 @@ export interface Thread<Message, Answer> {
 /** A thread has not answered until its deadline. */
 export class ThreadDeadlineError extends Error {
   override readonly name = 'ThreadDeadlineError'
+  /** The deadline in milliseconds. */
+  readonly ms: number
+
+  constructor(ms: number) {
+    super(`the thread has not answered for ${ms / 1000} s`)
+    this.ms = ms
+  }
 }
 
 /** Reports whether a thread has ended because it needed more memory than it may have. */
@@ -85,5 +92,5 @@ async function askWorker(
 
 async function failAfter(ms: number, signal: AbortSignal): Promise<never> {
   await sleep(ms, undefined, { signal })
-  throw new ThreadDeadlineError(`the thread has not answered for ${ms / 1000} s`)
+  throw new ThreadDeadlineError(ms)
 }

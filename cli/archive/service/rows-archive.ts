@@ -4,6 +4,7 @@ import { pageUrl, type RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import type { RunPod } from '../../../src/runs/facts/pod-facts.ts'
+import { createTurns, type Turns } from '../shares.ts'
 import type { KeptFacts, KeptRun } from '../storage/kept-logs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
 import { addFailure, type Failures, NO_FAILURES, pauseAfter } from './failures.ts'
@@ -69,6 +70,8 @@ interface Failing {
 
 interface State extends RowsArchiveOptions {
   readonly keeper: LogKeeper
+  /** The runs that wait to be stored. */
+  readonly turns: Turns<KeptRun>
   readonly storing: Map<string, Promise<void>>
   readonly failing: Map<string, Failing>
   /** The runs whose rows are to be removed. */
@@ -82,8 +85,11 @@ interface State extends RowsArchiveOptions {
   isStopped: boolean
 }
 
-/** The most runs that are stored at once; their files are written one after another. */
-const PARALLEL = 4
+/**
+ * The most runs that are stored at once. Their files are written one after another, and can wait
+ * for those of a run that needs much time.
+ */
+const PARALLEL = 16
 
 export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
   const { api, storage, pace, report, index } = options
@@ -101,7 +107,8 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     keeper.forget(key)
     progress.forget(key)
   }
-  const state: State = { ...options, keeper, ...beginning() }
+  const turns = createTurns<KeptRun>(PARALLEL, ({ namespace }) => namespace)
+  const state: State = { ...options, keeper, turns, ...beginning() }
   return {
     get unread() {
       return keeper.unread
@@ -114,7 +121,8 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     },
     takeTurn(ended) {
       keeper.begin()
-      for (const run of ended) if (isDue(state, run.key)) start(state, run, keeper.logsOf(run.key))
+      for (const run of ended) if (isDue(state, run.key)) state.turns.add(run)
+      storeDue(state)
       progress.begin(keeper.texts())
     },
     isSettled: (key) => isSettled(state, key),
@@ -161,8 +169,19 @@ function startProgressWatch(options: RowsArchiveOptions): ProgressWatch {
   return createProgressWatch({ kept: storage.logs, lookMs, onLook: onProgress, onUnknown })
 }
 
+/** Begins to store runs, as many as may be stored at once. */
+function storeDue(state: State): void {
+  const { turns, keeper } = state
+  for (let run = turns.take(); run !== undefined; run = turns.take()) {
+    const taken = run
+    const end = () => turns.end(taken)
+    if (isDue(state, taken.key)) void start(state, taken, keeper.logsOf(taken.key)).finally(end)
+    else end()
+  }
+}
+
 function isDue({ keeper, storing, failing }: State, key: string): boolean {
-  if (storing.has(key) || storing.size >= PARALLEL) return false
+  if (storing.has(key)) return false
   const isReady = keeper.isRead(key) && keeper.logsOf(key).size > 0
   return isReady && (failing.get(key)?.dueAt ?? 0) <= Date.now()
 }

@@ -16,6 +16,8 @@ export interface World {
   readonly ca: string
   /** The logs of pods. A pod without a log is deleted. */
   readonly logs: Map<string, GrowingLog>
+  /** The namespace of the pods that are put and deleted. */
+  readonly namespace: string
 }
 
 /** Starts a simulated apiserver that also has logs, and stores objects Run. */
@@ -32,7 +34,7 @@ export async function startWorld(t: Test): Promise<World> {
     server.closeAllConnections()
     server.close()
   })
-  return { standIn, server: `https://127.0.0.1:${port}`, ca: authority.ca, logs }
+  return { standIn, server: `https://127.0.0.1:${port}`, ca: authority.ca, logs, namespace: 'hpc' }
 }
 
 const PATH = /namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/
@@ -81,9 +83,9 @@ export const CONTROLLER = {
   ...{ name: 'solver', uid: '00000000-0000-4000-8000-000000000001' },
 }
 
-/** Puts a pod of the namespace hpc. */
+/** Puts a pod. */
 export function putPod(
-  { standIn }: World,
+  { standIn, namespace }: World,
   name: string,
   state: State,
   observer = 'vitals',
@@ -102,7 +104,7 @@ export function putPod(
   ]
   standIn.put('pods', {
     metadata: {
-      ...{ name, namespace: 'hpc', uid: `uid${name}`, ownerReferences },
+      ...{ name, namespace, uid: `uid${name}`, ownerReferences },
       annotations: { 'ridealong.dev/status': statusOfPod(observer) },
     },
     spec: {
@@ -118,9 +120,9 @@ export function putPod(
   })
 }
 
-export function deletePod({ standIn, logs }: World, name: string): void {
+export function deletePod({ standIn, logs, namespace }: World, name: string): void {
   logs.delete(name)
-  standIn.remove('pods', name, 'hpc')
+  standIn.remove('pods', name, namespace)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the status of an object Run.

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -47,15 +48,16 @@ interface Choices {
   readonly retention?: typeof FOREVER
   readonly folders?: RunFolders
   readonly writer?: RowsWriter
+  readonly namespaces?: readonly string[]
 }
 
 async function start(t: Test, { server, ca }: World, root: string, choices: Choices = {}) {
-  const { retention = FOREVER, writer = WRITER } = choices
+  const { retention = FOREVER, writer = WRITER, namespaces = ['hpc'] } = choices
   const access = { server, credentials: async () => ({ ca, agent: false as const }) }
   const backoff = { pauseMs: 20, longestPauseMs: 100 }
   const archive = startArchive({
     publicUrl: 'https://runs.example.org/',
-    ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals', 'mpi-trace']), retention },
+    ...{ access, namespaces, metrics: new Set(['vitals', 'mpi-trace']), retention },
     ...{ registry: new Registry(), log: capturedLog().log },
     storage: await openRunStorage({
       ...{ root, files: VOLUME_FILES, writer },
@@ -254,6 +256,37 @@ t.test('a bucket that refuses rows delays no Run, and gets and loses them later'
   const index = 'clusters/hpc/namespace=hpc/index.html'
   await until('the index is written', () => bucket.objects.has(index))
 })
+
+t.test(
+  'the runs of one namespace do not keep those of another one from being stored',
+  async (t) => {
+    const [world, root] = [await startWorld(t), t.testdir({})]
+    const stopped = new AbortController()
+    let waiting = 0
+    const writer: RowsWriter = {
+      ...WRITER,
+      async rows(run) {
+        if (run.logs[0]?.observer.namespace === 'hpc') return WRITER.rows(run)
+        waiting += 1
+        await once(stopped.signal, 'abort')
+        throw new Error('the writer was stopped')
+      },
+      close: async () => stopped.abort(),
+    }
+    await start(t, world, root, { writer, namespaces: [] })
+    const put = (own: World, pod: string) => {
+      world.logs.set(pod, growingLog(`${pod}\n`))
+      world.logs.get(pod)?.end()
+      putPod(own, pod, 'ended')
+    }
+    const other = { ...world, namespace: 'other' }
+    for (let index = 0; index < 30; index += 1) put(other, `large-${index}`)
+    await until('the other namespace has all that it gets', () => waiting === 8)
+    put(world, 'plain')
+    await awaitRows(world, 'plain', 'Succeeded')
+    t.equal(waiting, 8)
+  },
+)
 
 /** The rows of a recorded job of MPI that stops for 16 s, a text for each timepoint. */
 function recordedTimepoints(): readonly string[] {
