@@ -35,6 +35,8 @@ export interface Look {
   readonly problem: string | undefined
   /** Whether each later look would have this problem too. */
   readonly isGivenUp: boolean
+  /** The keys of the runs whose rows are too large, and that are not to be looked at any more. */
+  readonly tooLarge: readonly string[]
 }
 
 /** Looks for processes without progress, and keeps the last rows of each run for its next look. */
@@ -51,7 +53,10 @@ interface WatchedLog {
   offset: number
 }
 
-type WatchedRun = Map<string, WatchedLog>
+interface WatchedRun {
+  readonly namespace: string
+  readonly logs: Map<string, WatchedLog>
+}
 
 /**
  * The most characters of rows that are kept of all runs. A process of MPI has about 1,900 in its
@@ -67,29 +72,28 @@ export function createProgressLooks(descriptions: Descriptions): ProgressLooks {
   const runs = new Map<string, WatchedRun>()
   return {
     async look({ key, logs, until }) {
-      const run = runs.get(key) ?? new Map()
+      const namespace = logs[0]?.observer.namespace ?? ''
+      const run = runs.get(key) ?? { namespace, logs: new Map() }
       runs.set(key, run)
-      keepOnly(run, logs)
-      for (const log of logs) await readLog(run, log, until, descriptions)
-      if (areTooLarge(runs.values(), run)) {
-        run.clear()
-        return { sentence: undefined, problem: 'its last rows are too large', isGivenUp: true }
-      }
-      return { sentence: describe(run, logs, until), problem: undefined, isGivenUp: false }
+      keepOnly(run.logs, logs)
+      for (const log of logs) await readLog(run.logs, log, until, descriptions)
+      const tooLarge = dropTooLarge(runs, run)
+      const sentence = tooLarge.includes(key) ? undefined : describe(run.logs, logs, until)
+      return { sentence, problem: undefined, isGivenUp: false, tooLarge }
     },
     forget: (key) => runs.delete(key),
   }
 }
 
 /** Forgets the rows of all but these logs. */
-function keepOnly(run: WatchedRun, logs: readonly LogToRead[]): void {
+function keepOnly(run: WatchedRun['logs'], logs: readonly LogToRead[]): void {
   const current = new Set(logs.map(({ id }) => id))
   for (const id of run.keys()) if (!current.has(id)) run.delete(id)
 }
 
 /** Reads the rows of a log that are new, and not newer than the look. */
 async function readLog(
-  run: WatchedRun,
+  run: WatchedRun['logs'],
   { id, path, observer, bytes, isOver }: LogToRead,
   until: number,
   descriptions: Descriptions,
@@ -143,14 +147,47 @@ function pushLines(log: WatchedLog, part: Buffer, until: number): boolean {
   return part.length > 0
 }
 
-function areTooLarge(all: Iterable<WatchedRun>, run: WatchedRun): boolean {
-  const logs = [...all].flatMap((one) => [...one.values()])
-  const size = logs.reduce((sum, { progress }) => sum + progress.size, 0)
-  return size > MAX_CHARACTERS || [...run.values()].some(({ progress }) => progress.isTooLarge)
+/**
+ * Forgets the rows of a run that has too many in a timepoint. While the rows of all runs are too
+ * large, forgets those of the largest run of the namespace with the most.
+ *
+ * @returns the keys of these runs
+ */
+function dropTooLarge(runs: ReadonlyMap<string, WatchedRun>, last: WatchedRun): readonly string[] {
+  const dropped: RunEntry[] = [...runs].filter(([, run]) => run === last && hasTooLarge(run))
+  for (const [, { logs }] of dropped) logs.clear()
+  while (sizeOf([...runs]) > MAX_CHARACTERS) {
+    const largest = findLargest([...runs])
+    if (largest === undefined) break
+    largest[1].logs.clear()
+    dropped.push(largest)
+  }
+  return dropped.map(([key]) => key)
+}
+
+function hasTooLarge({ logs }: WatchedRun): boolean {
+  return [...logs.values()].some(({ progress }) => progress.isTooLarge)
+}
+
+type RunEntry = readonly [string, WatchedRun]
+
+function findLargest(runs: readonly RunEntry[]): RunEntry | undefined {
+  const namespaces = Map.groupBy(runs, ([, { namespace }]) => namespace)
+  const [most = []] = [...namespaces.values()].sort((a, b) => sizeOf(b) - sizeOf(a))
+  return most.toSorted((a, b) => sizeOf([b]) - sizeOf([a]))[0]
+}
+
+function sizeOf(runs: readonly RunEntry[]): number {
+  const logs = runs.flatMap(([, run]) => [...run.logs.values()])
+  return logs.reduce((sum, { progress }) => sum + progress.size, 0)
 }
 
 /** Returns a sentence about the processes that make no progress; undefined if there are none. */
-function describe(run: WatchedRun, logs: readonly LogToRead[], until: number): string | undefined {
+function describe(
+  run: WatchedRun['logs'],
+  logs: readonly LogToRead[],
+  until: number,
+): string | undefined {
   const members = logs.flatMap(({ id, observer }) => {
     const watched = run.get(id)
     return watched === undefined ? [] : { observer, watched }

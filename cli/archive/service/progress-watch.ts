@@ -1,7 +1,8 @@
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { minimum } from '../../../src/lib/statistics.ts'
 import { hasProgress } from '../../../src/runs/top/progress-log.ts'
-import type { KeptLogs } from '../storage/kept-logs.ts'
+import { createTurns, type Turns } from '../shares.ts'
+import type { KeptLogs, KeptRun } from '../storage/kept-logs.ts'
 import { createThread, isOutOfMemory, type Thread, ThreadDeadlineError } from '../thread.ts'
 import type { KeptLog } from './kept-log.ts'
 import type { LogToRead, Look, RunToLookAt } from './progress-looks.ts'
@@ -39,6 +40,7 @@ export interface LookTask {
 }
 
 interface WatchedRun {
+  readonly kept: KeptRun
   /** The time until which all logs were read, in milliseconds since 1970. */
   lookedAt: number
   /** Whether a look needs too much memory or time. The run is then not looked at any more. */
@@ -47,6 +49,7 @@ interface WatchedRun {
 
 /** A run to look at. */
 interface DueRun {
+  readonly kept: KeptRun
   readonly logs: readonly KeptLog[]
   /** The time until which all logs were read, in milliseconds since 1970. */
   readonly until: number
@@ -56,6 +59,8 @@ interface State extends ProgressWatchOptions {
   readonly thread: Thread<LookTask, Look>
   readonly runs: Map<string, WatchedRun>
   readonly queue: Map<string, DueRun>
+  /** The namespaces of the runs in the queue take turns. */
+  readonly turns: Turns<KeptRun>
   /** The runs whose rows the thread may have, and that are forgotten. */
   readonly forgotten: Set<string>
   looking: Promise<void> | undefined
@@ -77,7 +82,9 @@ export function createProgressWatch(options: ProgressWatchOptions): ProgressWatc
   const module = new URL('./progress-worker.ts', import.meta.url)
   const thread = createThread<LookTask, Look>(module, { heapMib: HEAP_MIB })
   const nothing = { runs: new Map(), queue: new Map(), forgotten: new Set<string>() }
-  const state: State = { ...options, ...nothing, thread, looking: undefined, isStopped: false }
+  const turns = createTurns<KeptRun>(1, ({ namespace }) => namespace)
+  const beginning = { ...nothing, turns, looking: undefined, isStopped: false }
+  const state: State = { ...options, ...beginning, thread }
   return {
     begin(runs) {
       for (const logs of runs) enqueue(state, logs.filter(isWatched))
@@ -88,7 +95,9 @@ export function createProgressWatch(options: ProgressWatchOptions): ProgressWatc
     },
     forget(key) {
       if (state.runs.delete(key)) state.forgotten.add(key)
+      const due = state.queue.get(key)
       state.queue.delete(key)
+      if (due !== undefined) state.turns.remove(due.kept)
     },
     async stop() {
       state.isStopped = true
@@ -102,13 +111,17 @@ function isWatched({ observer }: KeptLog): boolean {
   return hasProgress(observer.container)
 }
 
-function enqueue({ runs, queue }: State, logs: readonly KeptLog[]): void {
+function enqueue({ runs, queue, turns }: State, logs: readonly KeptLog[]): void {
   const [first] = logs
   if (first === undefined) return
-  const { key } = first.run
+  const kept = first.run
+  const { key } = kept
   const known = runs.get(key)
   const until = readUntil(logs)
-  if (known?.isGivenUp !== true && until > (known?.lookedAt ?? 0)) queue.set(key, { logs, until })
+  if (known?.isGivenUp === true || until <= (known?.lookedAt ?? 0)) return
+  turns.remove(queue.get(key)?.kept ?? kept)
+  turns.add(kept)
+  queue.set(key, { kept, logs, until })
 }
 
 /** Returns the time until which all logs that go on were read; 0 if one of them never was. */
@@ -117,12 +130,14 @@ function readUntil(logs: readonly KeptLog[]): number {
 }
 
 async function lookAtAll(state: State): Promise<void> {
-  for (const [key, due] of state.queue) {
-    if (state.isStopped) return
-    state.queue.delete(key)
-    await look(state, key, due)
+  const { queue, turns, runs } = state
+  for (let kept = turns.take(); kept !== undefined; kept = turns.take()) {
+    const due = queue.get(kept.key)
+    queue.delete(kept.key)
+    if (due !== undefined && !state.isStopped) await look(state, due)
+    turns.end(kept)
   }
-  if (state.runs.size === 0) await endThread(state)
+  if (runs.size === 0) await endThread(state)
 }
 
 async function endThread({ thread, forgotten }: State): Promise<void> {
@@ -130,19 +145,41 @@ async function endThread({ thread, forgotten }: State): Promise<void> {
   await thread.stop()
 }
 
-async function look(state: State, key: string, { logs, until }: DueRun): Promise<void> {
-  const { runs, forgotten, thread, lookMs } = state
-  const run = runs.get(key) ?? { lookedAt: 0, isGivenUp: false }
+async function look(state: State, { kept, logs, until }: DueRun): Promise<void> {
+  const { runs, forgotten } = state
+  const { key } = kept
+  const run = runs.get(key) ?? { kept, lookedAt: 0, isGivenUp: false }
   runs.set(key, run)
   run.lookedAt = until
   const task = { run: { key, logs: logsToRead(state, logs), until }, forgotten: [...forgotten] }
   forgotten.clear()
-  const { sentence, problem, isGivenUp } = await thread.ask(task, lookMs).catch(failedLook)
+  const found = await askThread(state, task)
+  if (state.isStopped) return
+  for (const large of found.tooLarge) giveUp(state, runs.get(large), 'its last rows are too large')
   // A run that was forgotten meanwhile is not reported.
-  if (state.isStopped || runs.get(key) !== run) return
-  run.isGivenUp = isGivenUp
-  if (problem === undefined || isGivenUp) state.onLook(key, sentence)
-  if (problem !== undefined) fail(state, logs, problem)
+  if (runs.get(key) === run && !run.isGivenUp) report(state, run, found)
+}
+
+function report(state: State, run: WatchedRun, { sentence, problem, isGivenUp }: Look): void {
+  if (problem === undefined) state.onLook(run.kept.key, sentence)
+  else if (isGivenUp) giveUp(state, run, problem)
+  else fail(state, run.kept, problem)
+}
+
+/** The rows of other runs may have used up the memory, so a look has a second attempt without. */
+async function askThread({ thread, lookMs }: State, task: LookTask): Promise<Look> {
+  const ask = () => thread.ask(task, lookMs)
+  return ask()
+    .catch((error: unknown) => (isOutOfMemory(error) ? ask() : Promise.reject(error)))
+    .catch(failedLook)
+}
+
+/** Looks no more at a run. */
+function giveUp(state: State, run: WatchedRun | undefined, problem: string): void {
+  if (run === undefined) return
+  run.isGivenUp = true
+  state.onLook(run.kept.key, undefined)
+  fail(state, run.kept, problem)
 }
 
 /** A look that needs too much time or memory would need it again. */
@@ -150,11 +187,11 @@ function failedLook(error: unknown): Look {
   const isGivenUp = error instanceof ThreadDeadlineError || isOutOfMemory(error)
   const large = `its last rows need more than ${HEAP_MIB} MiB of memory`
   const problem = isOutOfMemory(error) ? large : errorMessage(error)
-  return { sentence: undefined, problem, isGivenUp }
+  return { sentence: undefined, problem, isGivenUp, tooLarge: [] }
 }
 
-function fail({ onUnknown }: State, [first]: readonly KeptLog[], message: string): void {
-  if (first !== undefined) onUnknown(first.run.namespace, `the Run ${first.run.name}: ${message}`)
+function fail({ onUnknown }: State, { namespace, name }: KeptRun, message: string): void {
+  onUnknown(namespace, `the Run ${name}: ${message}`)
 }
 
 /** The kubelet serves the log of the last start of a container. */

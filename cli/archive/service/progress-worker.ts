@@ -14,7 +14,8 @@ async function answer({ run, forgotten }: LookTask): Promise<Look> {
   try {
     return await looks.look(run)
   } catch (error) {
-    return { sentence: undefined, problem: systemMessage(error), isGivenUp: false }
+    const problem = systemMessage(error)
+    return { sentence: undefined, problem, isGivenUp: false, tooLarge: [] }
   }
 }
 
