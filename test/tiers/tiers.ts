@@ -52,7 +52,7 @@ export const TIERS = {
     findMissing: () => findMissingPrograms(['go', 'python3']),
   },
   long: {
-    help: 'endurance, and an archive that is killed at each step; needs the same as linux',
+    help: 'terminals, endurance, and archives that are killed; needs the same as linux',
     folders: [],
     findMissing: findMissingOfLinux,
   },
