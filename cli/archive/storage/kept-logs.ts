@@ -5,6 +5,7 @@ import { parseJson } from '../../../src/core/kubernetes/json.ts'
 import { hexHash } from '../../../src/lib/hashed-name.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { removeWhole, type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
+import { openVolumeRoom, type VolumeRoomOptions } from './volume-room.ts'
 
 /** A run whose rows are not stored yet. */
 export interface KeptRun {
@@ -45,7 +46,10 @@ export interface KeptLogs {
   writeFacts(run: KeptRun, id: string, facts: KeptFacts): Promise<void>
   /** Returns the size of the text. A line that was not written to its end does not count. */
   measure(run: KeptRun, id: string): Promise<KeptText>
-  /** Opens the text for appending, after its whole lines. */
+  /**
+   * Opens the text for appending, after its whole lines. Appending fails if the namespace of the
+   * run uses its share of the volume.
+   */
   open(run: KeptRun, id: string, bytes: number): Promise<VolumeFile>
   /** Returns the path of the text. */
   pathOf(run: KeptRun, id: string): string
@@ -69,7 +73,12 @@ export function hashOf(facts: readonly unknown[]): string {
 const RUN_FILE = 'run.json'
 const FACTS = '.facts.json'
 
-export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
+/** @param measure returns the size of the volume */
+export function createKeptLogs(
+  root: string,
+  files: VolumeFiles,
+  measure?: VolumeRoomOptions['measure'],
+): KeptLogs {
   const above = join(root, '.logs')
   const folderOf = ({ key }: KeptRun) => join(above, hashOf([key]))
   const pathOf = (run: KeptRun, id: string) => join(folderOf(run), `${id}.log`)
@@ -79,8 +88,17 @@ export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
     await writeWhole(files, join(folder, RUN_FILE), [JSON.stringify(run)])
   }
   const works = new Map<string, FolderWork>()
+  const list = async () => {
+    const found = await listNames(above)
+    const runs = await Promise.all(found.map((name) => readJson(join(above, name, RUN_FILE))))
+    return runs.filter((run) => run !== undefined) as KeptRun[]
+  }
+  const listLogs = async (namespace: string) =>
+    (await list()).filter((run) => run.namespace === namespace).map(folderOf)
+  const room = openVolumeRoom({ root, listLogs, ...(measure && { measure }) })
   return {
     pathOf,
+    list,
     writeFacts(run, id, facts) {
       const folder = folderOf(run)
       return writeInto(works, folder, {
@@ -92,14 +110,14 @@ export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
       })
     },
     measure: (run, id) => measureText(pathOf(run, id)),
-    open: (run, id, bytes) => {
+    async open(run, id, bytes) {
       const path = pathOf(run, id)
-      return bytes === 0 ? files.create(path) : files.openAt(path, bytes)
-    },
-    async list() {
-      const found = await listNames(above)
-      const runs = await Promise.all(found.map((name) => readJson(join(above, name, RUN_FILE))))
-      return runs.filter((run) => run !== undefined) as KeptRun[]
+      const file = await (bytes === 0 ? files.create(path) : files.openAt(path, bytes))
+      const append: VolumeFile['append'] = async (content) => {
+        await room.take(run.namespace, Buffer.byteLength(content))
+        await file.append(content)
+      }
+      return { ...file, append }
     },
     async read(run) {
       const folder = folderOf(run)
