@@ -68,6 +68,8 @@ export const REQUEST_TIMEOUT_MS = 60_000
  * may be broken. With `keptMs`, connections are kept alive for that many milliseconds after a
  * request, except through a proxy.
  *
+ * `onDate` is called with the time in each response, in milliseconds since 1970; NaN if none.
+ *
  * The client of @kubernetes/client-node is not used, for these reasons (2.0.1, src/watch.ts and
  * src/cache.ts; its issues 596, 958 and 2432):
  *
@@ -77,7 +79,11 @@ export const REQUEST_TIMEOUT_MS = 60_000
  * - The log reader drops the apiserver's message. When a connection breaks, the log reader throws
  *   an error that no handler can catch (dist/log.js).
  */
-export function connectApiserver({ server, credentials }: Access, keptMs = 0): Apiserver {
+export function connectApiserver(
+  { server, credentials }: Access,
+  keptMs = 0,
+  onDate: (date: number) => void = () => {},
+): Apiserver {
   const root = server.replace(/\/$/, '')
   const isPlain = server.startsWith('http:')
   const request = isPlain ? plainRequest : secureRequest
@@ -97,6 +103,7 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
     // A log that is followed may have no data for hours; only TCP keep-alive detects a dead peer.
     outgoing.setSocketKeepAlive(true, 30_000)
     const response = await awaitAnswer(outgoing.end(body), silenceMs)
+    onDate(Date.parse(response.headers.date ?? ''))
     if (GOOD.includes(response.statusCode)) return response
     throw await readApiError(response)
   }

@@ -31,6 +31,7 @@ import { createRowsReport } from './rows-report.ts'
 import { createRunClient, type RunClient } from './run-client.ts'
 import { createRunIndex, type RunIndex, readIndexed } from './run-index.ts'
 import { sweepRuns } from './sweep.ts'
+import { createSweepClock, type SweepClock } from './sweep-clock.ts'
 import { type Updated, updateRun } from './update-run.ts'
 import { readWatchedPod } from './watched-pod.ts'
 
@@ -59,6 +60,7 @@ export interface Archive {
 interface Parts {
   readonly pace: ArchivePace
   readonly retention: Retention
+  readonly clock: SweepClock
   readonly memory: PodMemory
   readonly controllers: ControllerMemory
   readonly client: RunClient
@@ -77,7 +79,8 @@ const KEPT_MS = 30_000
  */
 export function startArchive(options: ArchiveOptions): Archive {
   const { access, namespaces, metrics, registry, log, retention, pace = ARCHIVE_PACE } = options
-  const api = connectApiserver(access, KEPT_MS)
+  const clock = createSweepClock()
+  const api = connectApiserver(access, KEPT_MS, clock.note)
   const [memory, index] = [createPodMemory((uid) => noteLogs(uid, parts)), createRunIndex()]
   const report = createArchiveReport(registry, log, () => readState(memory, runs, watches))
   const { onForbidden, onTroubleOf } = report
@@ -106,7 +109,8 @@ export function startArchive(options: ArchiveOptions): Archive {
       itemOf: readIndexed,
     }),
   ])
-  const parts: Parts = { pace, retention, memory, controllers, client, index, runs, report, rows }
+  const known = { memory, controllers, index, runs }
+  const parts: Parts = { pace, retention, clock, client, report, rows, ...known }
   const isListed = () => watches.every((watch) => watch.isListed)
   const stopped = new AbortController()
   const ended = follow(parts, isListed, stopped.signal)
@@ -309,7 +313,7 @@ function isNamespaceGone(error: unknown, namespace: string): boolean {
 
 /** @returns the milliseconds until the next sweep: while there is more, it follows the next turn */
 async function sweep(parts: Parts, signal: AbortSignal): Promise<number> {
-  const { report, runs, rows, memory, retention, pace } = parts
+  const { report, runs, rows, memory, retention, pace, clock } = parts
   const isLive = (key: string) => runs.has(key)
   let pause = pace.sweepMs
   try {
@@ -319,6 +323,9 @@ async function sweep(parts: Parts, signal: AbortSignal): Promise<number> {
     report.onFailure('', errorMessage(error))
   }
   // While the run of a pod is not known, any run may be its one.
-  rows?.sweep((key) => memory.hasChanged || isLive(key), Date.now() - retention.maxAgeMs)
+  rows?.sweep(
+    (key) => memory.hasChanged || isLive(key),
+    (clock.now() ?? Number.NEGATIVE_INFINITY) - retention.maxAgeMs,
+  )
   return pause
 }

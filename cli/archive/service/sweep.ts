@@ -8,12 +8,14 @@ import { PARALLEL_WRITES } from './pace.ts'
 import type { RowsArchive } from './rows-archive.ts'
 import type { RunClient } from './run-client.ts'
 import type { RunIndex } from './run-index.ts'
+import type { SweepClock } from './sweep-clock.ts'
 
 export interface SweepOptions {
   readonly controllers: ControllerMemory
   readonly client: RunClient
   readonly index: RunIndex
   readonly retention: Retention
+  readonly clock: Pick<SweepClock, 'now'>
   /** Reports whether pods of a run are remembered. @param key its `runKey` */
   isLive(key: string): boolean
   /** The rows of runs; undefined if the archive stores none. */
@@ -34,9 +36,10 @@ const MAX_CHANGES = 200
  * @throws ApiError, or a network error
  */
 export async function sweepRuns(options: SweepOptions, now: number): Promise<boolean> {
-  const { index, retention, isLive, signal } = options
+  const { index, retention, clock, isLive, signal } = options
   const orphans = index.all().filter(({ ended, key }) => ended === undefined && !isLive(key))
-  const expired = selectExpired(index.all(), retention, now).filter(({ key }) => !isLive(key))
+  const all = selectExpired(index.all(), retention, clock.now())
+  const expired = all.filter(({ key }) => !isLive(key))
   const pool = { parallel: PARALLEL_WRITES, isOrdered: false, signal, done: async () => {} }
   await runPool(orphans.slice(0, MAX_CHANGES), {
     ...pool,

@@ -16,12 +16,14 @@ import type { ControllerMemory } from './controller-memory.ts'
 import { isSettled, type RememberedRun } from './remembered-run.ts'
 import type { RunClient } from './run-client.ts'
 import type { RunIndex } from './run-index.ts'
+import type { SweepClock } from './sweep-clock.ts'
 
 export interface UpdateOptions {
   readonly controllers: ControllerMemory
   readonly client: RunClient
   readonly index: RunIndex
   readonly retention: Retention
+  readonly clock: Pick<SweepClock, 'now'>
 }
 
 /**
@@ -107,12 +109,13 @@ function addProgress(card: RunCard, noProgress: string | undefined): RunCard {
 function isExpired(
   { ended, run }: RunCard,
   { metadata }: RunObject,
-  { index, retention }: UpdateOptions,
+  { index, retention, clock }: UpdateOptions,
   now: number,
 ): boolean {
   if (!isOver(run.phase)) return false
   const candidate = { ...metadata, ended: ended ?? now }
-  return selectExpired([...index.of(run.namespace), candidate], retention, now).includes(candidate)
+  const all = [...index.of(run.namespace), candidate]
+  return selectExpired(all, retention, clock.now()).includes(candidate)
 }
 
 async function writeRun(

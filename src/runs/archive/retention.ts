@@ -17,11 +17,13 @@ export interface AgingRun {
 /**
  * Selects the ended runs that are not kept: those that ended too long ago, and of each namespace
  * with too many runs, those that ended first. Runs that go on are always kept, and count.
+ *
+ * @param now in milliseconds since 1970; undefined if no run is too old, because it is not known
  */
 export function selectExpired<Aging extends AgingRun>(
   runs: readonly Aging[],
   { maxAgeMs, maxRuns }: Retention,
-  now: number,
+  now: number | undefined,
 ): readonly Aging[] {
   const byNamespace = Map.groupBy(runs, ({ namespace }) => namespace)
   return [...byNamespace.values()].flatMap((own) => {
@@ -29,6 +31,7 @@ export function selectExpired<Aging extends AgingRun>(
       .filter((run) => run.ended !== undefined)
       .sort((a, b) => (a.ended ?? 0) - (b.ended ?? 0))
     const surplus = Math.max(own.length - maxRuns, 0)
-    return ended.filter((run, index) => index < surplus || now - (run.ended ?? now) > maxAgeMs)
+    const isOld = ({ ended = 0 }: Aging) => now !== undefined && now - ended > maxAgeMs
+    return ended.filter((run, index) => index < surplus || isOld(run))
   })
 }

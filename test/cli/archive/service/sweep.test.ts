@@ -23,12 +23,13 @@ t.test('more Runs than a sweep deletes are left to the next sweeps', async (t) =
       collection.remove(run)
     },
   }
+  const now = Date.UTC(2026, 1, 1)
   const options = {
-    ...{ index, client, rows: undefined, isLive: () => false },
+    ...{ index, client, rows: undefined, isLive: () => false, clock: { now: () => now } },
     retention: { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 10 },
     signal: new AbortController().signal,
   } as unknown as SweepOptions
-  const [now, left, more] = [Date.UTC(2026, 1, 1), [] as number[], [] as boolean[]]
+  const [left, more] = [[] as number[], [] as boolean[]]
   while (left.length < 3) {
     more.push(await sweepRuns(options, now))
     left.push(index.all().length)

@@ -18,4 +18,6 @@ t.test('runs that ended too long ago, or first of too many, are selected', async
   t.strictSame(select(5, 10), ['a', 'd'])
   t.strictSame(select(100, 3), ['a'], 'the number is that of each namespace')
   t.strictSame(select(100, 1), ['a', 'b', 'c'], 'a run that goes on is kept, and counts')
+  const unknown = { maxAgeMs: 0, maxRuns: 3 }
+  t.strictSame(namesOf(selectExpired(runs, unknown, undefined)), ['a'], 'the time is not known')
 })
