@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { start } from '../../../cli/command.ts'
 import { freePort } from '../../../free-ports.ts'
@@ -33,6 +34,15 @@ function job(name: string, command: string, spec: object = {}): object {
   const kind = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name } }
   return { ...kind, spec: { backoffLimit: 0, template, ...spec } }
 }
+
+/** Runs for a few seconds before and after it kills its observer, which the kubelet starts again. */
+const KILL_OBSERVER = `
+  rest() { for i in 1 2 3 4 5; do sleep 1; done; }
+  rest
+  for process in /proc/[0-9]*; do
+    grep -qx vitals "$process/comm" && kill -KILL "\${process#/proc/}"
+  done
+  rest`
 
 /** Starts the archive with the rights of the chart, until the test ends. */
 async function archive(t: Test, cluster: Cluster, rows: string) {
@@ -90,6 +100,7 @@ t.test('the rows of runs outlive their pods', { timeout: 300_000 }, async (t) =>
   const jobs = [
     job('brief', 'for i in 1 2 3 4 5 6; do sleep 1; done', { ttlSecondsAfterFinished: 0 }),
     job('endless', 'while :; do sleep 1; done'),
+    job('restarted', KILL_OBSERVER),
   ]
   for (const object of jobs)
     await kubectl(cluster, ['create', ...HERE, '-f', '-'], JSON.stringify(object))
@@ -108,8 +119,24 @@ t.test('the rows of runs outlive their pods', { timeout: 300_000 }, async (t) =>
   for (const name of ['brief', 'endless'])
     t.ok(await isGone(cluster, name), `the pod of ${name} is gone`)
   for (const [name, run] of Object.entries(stored)) runHasRows(t, rows, name, run)
-  duckDbReads(t, rows, Object.values(stored))
+  const restarted = await awaitRows(cluster, 'restarted')
+  bothStartsHaveRows(t, rows, restarted.status.rows)
+  duckDbReads(t, rows, [...Object.values(stored), restarted])
 })
+
+/** The archive has read the log of the first start after its end. */
+function bothStartsHaveRows(t: Test, rows: string, found: RunObject): void {
+  t.match(found, { logs: { stored: 2, expected: 2 }, missing: [] })
+  const text = gunzipSync(readFileSync(join(rows, found.path, 'rows.jsonl.gz'))).toString()
+  const read = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  const sampled = read.filter(({ section }) => section === 'process')
+  const sources = Map.groupBy(sampled, ({ source }) => /attempt-\d+$/.exec(source)?.[0] ?? 'last')
+  t.strictSame(new Set(sources.keys()), new Set(['attempt-1', 'last']))
+  for (const [name, own] of sources) t.ok(own.length >= 3, `${own.length} rows of ${name}`)
+}
 
 /** Verifies the rows in the status of a Run. */
 function runHasRows(t: Test, rows: string, name: string, { status, metadata }: RunObject): void {
