@@ -35,7 +35,7 @@ function job(name: string, command: string, spec: object = {}): object {
   return { ...kind, spec: { backoffLimit: 0, template, ...spec } }
 }
 
-/** Runs for a few seconds before and after it kills its observer, which the kubelet starts again. */
+/** Kills its observer, which the kubelet starts again, between two parts of a few seconds. */
 const KILL_OBSERVER = `
   rest() { for i in 1 2 3 4 5; do sleep 1; done; }
   rest
