@@ -14,7 +14,10 @@ export interface ArchiveState {
 
 /** Reports what the archive does in Prometheus metrics and in the log. */
 export interface ArchiveReport {
-  /** The last failure that has not been repaired; undefined if there is none. */
+  /**
+   * How many attempts have failed since all runs could be written; undefined if none has. Everyone
+   * who reaches the port can read it, so it names no namespace.
+   */
   readonly trouble: string | undefined
   onTroubleOf(resource: string): (trouble: string, isLasting: boolean) => void
   onWritten(): void
@@ -41,10 +44,10 @@ export function createArchiveReport(
   for (const outcome of ['written', 'failed', 'given-up']) writes.inc({ outcome }, 0)
   /** The last failure of each namespace: one that repeats is logged once. */
   const failures = new Map<string, string>()
-  let trouble: string | undefined
+  let failed = 0
   return {
     get trouble() {
-      return trouble
+      return countFailures(failed)
     },
     onTroubleOf: (resource) => (message, isLasting) => {
       log[isLasting ? 'warn' : 'info']({ resource, trouble: message }, 'cannot update the watch')
@@ -52,13 +55,13 @@ export function createArchiveReport(
     onWritten: () => writes.inc({ outcome: 'written' }),
     onFailure(namespace, message) {
       writes.inc({ outcome: 'failed' })
-      trouble = `namespace ${namespace}: ${message}`
+      failed += 1
       if (failures.get(namespace) === message) return
       failures.set(namespace, message)
       log.warn({ namespace, trouble: message }, 'cannot write a Run; it is tried again')
     },
     onRepaired() {
-      trouble = undefined
+      failed = 0
       failures.clear()
     },
     onGivenUp(namespace, message) {
@@ -69,6 +72,11 @@ export function createArchiveReport(
       log.warn({ resource }, 'may not read a kind of workload; its runs have other names')
     },
   }
+}
+
+/** Returns a sentence about failures that names nothing; undefined if there are none. */
+export function countFailures(failed: number): string | undefined {
+  return failed === 0 ? undefined : `failed attempts: ${failed}; the log has the reasons`
 }
 
 function showState(registry: Registry, current: () => ArchiveState): void {

@@ -1,9 +1,13 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { countFailures } from './report.ts'
 
 /** Reports what the archive does with logs and rows, in Prometheus metrics and in the log. */
 export interface RowsReport {
-  /** The last failure since the last success of its kind; undefined if there is none. */
+  /**
+   * How many attempts have failed since the last success of their kind; undefined if none has.
+   * Everyone who reaches the port can read it, so it names no namespace.
+   */
   readonly trouble: string | undefined
   onStored(): void
   /** Is called when rows that are not kept any longer were removed, as far as there were any. */
@@ -37,9 +41,11 @@ export function createRowsReport(
   let trouble: string | undefined
   let sweepTrouble: string | undefined
   let indexTrouble: string | undefined
+  let failed = 0
   return {
     get trouble() {
-      return trouble ?? sweepTrouble ?? indexTrouble
+      if ((trouble ?? sweepTrouble ?? indexTrouble) === undefined) failed = 0
+      return countFailures(failed)
     },
     onStored() {
       stored.inc({ outcome: 'stored' })
@@ -49,12 +55,14 @@ export function createRowsReport(
       sweepTrouble = undefined
     },
     onSweepFailure(message) {
+      failed += 1
       stored.inc({ outcome: 'failed' })
       if (message !== sweepTrouble)
         log.warn({ trouble: message }, 'cannot remove rows; it is tried again')
       sweepTrouble = message
     },
     onFailure(namespace, message) {
+      failed += 1
       stored.inc({ outcome: 'failed' })
       const now = `namespace ${namespace}: ${message}`
       if (now !== trouble)
@@ -68,6 +76,7 @@ export function createRowsReport(
       indexTrouble = undefined
     },
     onIndexFailure(message) {
+      failed += 1
       const now = `an index of runs: ${message}`
       if (now !== indexTrouble)
         log.warn({ trouble: message }, 'cannot write an index of runs; it is tried again')

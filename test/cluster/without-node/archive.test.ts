@@ -253,10 +253,12 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     await until(
       'the refusal is reported',
       async () => {
-        return archive.checks().some(({ problem = '' }) => problem.includes('quota'))
+        return lines.some((line) => line.includes('quota'))
       },
       60_000,
     )
+    const { problem } = archive.checks().find(({ name }) => name === 'writes') ?? {}
+    t.match(problem, /^failed attempts: \d+; the log has the reasons$/)
     const logged = lines
       .map((line) => JSON.parse(line))
       .filter(({ msg }) => msg.startsWith('cannot write a Run'))

@@ -60,8 +60,8 @@ async function startService(): Promise<BucketService | string> {
 export interface RunningArchive {
   readonly child: ChildProcess
   readonly exited: Promise<unknown>
-  /** Returns why rows cannot be stored; empty if they can. */
-  trouble(): Promise<string>
+  /** Returns the log. */
+  log(): string
   stop(): Promise<void>
 }
 
@@ -90,16 +90,15 @@ export async function startArchive(
     ...(storage === 'bucket' ? [...bucket, ...credentials] : []),
   ])
   const stderr = child.stderr === null ? undefined : text(child.stderr)
-  child.stdout?.resume()
+  let log = ''
+  child.stdout?.setEncoding('utf8').on('data', (part: string) => {
+    log += part
+  })
   const exited = once(child, 'exit')
   t.teardown(() => child.kill('SIGKILL'))
-  const readTrouble = async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
-    return (await response?.text()) ?? ''
-  }
   return {
     ...{ child, exited },
-    trouble: readTrouble,
+    log: () => log,
     async stop() {
       child.kill()
       await exited

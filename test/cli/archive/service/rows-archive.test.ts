@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { startArchive } from '../../../../cli/archive/service/archive.ts'
+import { type Archive, startArchive } from '../../../../cli/archive/service/archive.ts'
 import { ARCHIVE_PACE } from '../../../../cli/archive/service/pace.ts'
 import { connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
 import { openBucketFolders } from '../../../../cli/archive/storage/bucket/bucket-folders.ts'
@@ -32,6 +32,12 @@ import {
 // An archive with a storage, at a simulated apiserver. In place of Parquet, the folder of a run
 // gets the texts of its logs. The tests of stored-runs and of convert have real files.
 
+const REMOVAL = /lack a right.*cannot remove rows/
+const INDEX = 'clusters/hpc/namespace=hpc/index.html'
+
+/** Everyone who reaches the port can read it, so it has no names. */
+const COUNTED = /^failed attempts: \d+; the log has the reasons$/
+
 const FOREVER = { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 }
 
 const WRITER: RowsWriter = {
@@ -55,10 +61,11 @@ async function start(t: Test, { server, ca }: World, root: string, choices: Choi
   const { retention = FOREVER, writer = WRITER, namespaces = ['hpc'] } = choices
   const access = { server, credentials: async () => ({ ca, agent: false as const }) }
   const backoff = { pauseMs: 20, longestPauseMs: 100 }
+  const { log, lines } = capturedLog()
   const archive = startArchive({
     publicUrl: 'https://runs.example.org/',
     ...{ access, namespaces, metrics: new Set(['vitals', 'mpi-trace']), retention },
-    ...{ registry: new Registry(), log: capturedLog().log },
+    ...{ registry: new Registry(), log },
     storage: await openRunStorage({
       ...{ root, files: VOLUME_FILES, writer },
       folders: choices.folders ?? openVolumeFolders(root, VOLUME_FILES),
@@ -71,7 +78,7 @@ async function start(t: Test, { server, ca }: World, root: string, choices: Choi
   })
   t.teardown(() => archive.stop())
   await until('the archive is ready', () => archive.checks().every(({ fatal }) => !fatal))
-  return archive
+  return { ...archive, lines }
 }
 
 async function awaitRows(world: World, pod: string, phase: string): Promise<RunStatus> {
@@ -228,7 +235,7 @@ t.test('a bucket that refuses rows delays no Run, and gets and loses them later'
   const folders = openBucketFolders(connectBucket(bucket.settings), 'clusters/hpc/')
   const retention = { ...FOREVER, maxRuns: 1 }
   const archive = await start(t, world, root, { retention, folders, writer })
-  const problem = () => archive.checks().find(({ name }) => name === 'rows')?.problem ?? ''
+  const problem = () => problemOf(archive)
   const isStored = (pod: string) => bucket.objects.has(`clusters/hpc/${pathOf(pod)}/run.json`)
   const put = async (pod: string) => {
     world.logs.set(pod, growingLog(`${pod}\n`))
@@ -238,7 +245,8 @@ t.test('a bucket that refuses rows delays no Run, and gets and loses them later'
   }
   bucket.fault = refuse('PUT')
   await put('first')
-  await until('the refusal is reported', () => /lack a right/.test(problem()))
+  await until('the refusal is reported', () => /lack a right/.test(archive.lines.join()))
+  t.match(problem(), COUNTED)
   const tries = () => bucket.calls.filter((call) => call.startsWith('PUT')).length
   await until('it is tried again', () => tries() > 2)
   bucket.fault = refuse('DELETE')
@@ -249,12 +257,12 @@ t.test('a bucket that refuses rows delays no Run, and gets and loses them later'
   await put('second')
   await until('its rows are stored', () => isStored('second'))
   await until('the Run of one is deleted', () => world.standIn.all('runs').length === 1)
-  await until('the refusal is reported', () => /lack a right/.test(problem()))
+  await until('the refusal is reported', () => archive.lines.some((line) => REMOVAL.test(line)))
+  t.match(problem(), COUNTED)
   bucket.fault = () => undefined
   await until('the rows of one are removed', () => isStored('first') !== isStored('second'))
   await until('nothing is wrong any more', () => problem() === '')
-  const index = 'clusters/hpc/namespace=hpc/index.html'
-  await until('the index is written', () => bucket.objects.has(index))
+  await until('the index is written', () => bucket.objects.has(INDEX))
 })
 
 t.test(
@@ -287,6 +295,10 @@ t.test(
     t.equal(waiting, 8)
   },
 )
+
+function problemOf({ checks }: Pick<Archive, 'checks'>): string {
+  return checks().find(({ name }) => name === 'rows')?.problem ?? ''
+}
 
 /** The rows of a recorded job of MPI that stops for 16 s, a text for each timepoint. */
 function recordedTimepoints(): readonly string[] {
