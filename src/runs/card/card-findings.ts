@@ -3,7 +3,7 @@ import { percentText } from '../../lib/round.ts'
 import type { ContainerFacts } from '../facts/container-facts.ts'
 import type { RunPod } from '../facts/pod-facts.ts'
 import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
-import { signalIn, signalName } from '../findings/signals.ts'
+import { describeEnd } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import { bytesText, podText } from '../rules/sentence.ts'
 import { TIME_FINDINGS, type TimeFinding } from '../time/time-findings.ts'
@@ -101,12 +101,6 @@ function isByDeletion({ wasDeleted }: RunPod, { restarted }: EndedContainer): bo
 function limitText({ limits, use }: ContainerFacts): string {
   const limit = limits.memory ?? use?.memoryLimit ?? null
   return limit === null ? '' : ` (limit ${bytesText(limit)})`
-}
-
-function describeEnd(ended: EndedContainer): string {
-  const signal = signalIn(ended)
-  const name = signal === null ? '' : ` (${signalName(signal)})`
-  return `exit code ${ended.exitCode}${name}`
 }
 
 function findThrottled(use: PodUse): readonly Found[] {

@@ -1,5 +1,6 @@
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
+import { RESTARTING_ALL } from '../log/entry.ts'
 
 /** How a container ended, as its status says. */
 export interface ContainerEnd {
@@ -59,13 +60,6 @@ export function readRuns(status: Fields): readonly ContainerRun[] {
 export function readStart(startedAt: unknown): number | null {
   return readTime(startedAt) || null
 }
-
-/**
- * The reason of a container that ended because all containers of its pod are started again. The
- * kubelet writes it without times, and with the exit code 137, in place of the end of the container
- * (kubernetes v1.36 pkg/kubelet, KEP-5532).
- */
-export const RESTARTING_ALL = 'RestartingAllContainers'
 
 function readEnd({ reason, exitCode, signal }: Fields): ContainerEnd {
   const isKnown = typeof exitCode === 'number' && reason !== RESTARTING_ALL

@@ -4,7 +4,7 @@ import type { EndedContainer } from '../log/entry.ts'
 import { readProgramEnds } from '../metrics/program-ends.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
 import { factIn, podsText, thingsOf } from '../rules/sentence.ts'
-import { describeEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
+import { describeEnd, isReplacedEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
 
 const LATER = 'containers that a signal ended later'
 const TIME = 'after the first sample'
@@ -232,9 +232,10 @@ function compareTime(a: Failure, b: Failure): number {
 /** @param later the containers that a signal ended later, which the finding counts */
 function describe(failure: Failure, cause: string | undefined, later = 0) {
   const { pod, ended, exitCode } = failure
+  const isReplaced = isReplacedEnd(ended)
   const facts = listFacts(FACTS, {
-    'exit code': exitCode,
-    signal: signalIn(ended),
+    'exit code': isReplaced ? null : exitCode,
+    signal: isReplaced ? null : signalIn(ended),
     [TIME]: secondsAfterFirstSample(failure),
     [LATER]: later > 0 ? later : null,
   })

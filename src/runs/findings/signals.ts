@@ -1,4 +1,4 @@
-import type { EndedContainer } from '../log/entry.ts'
+import { type EndedContainer, RESTARTING_ALL } from '../log/entry.ts'
 
 /** The names of signals on Linux (kernel, arch/x86/include/uapi/asm/signal.h), by number. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -46,11 +46,17 @@ export function signalIn({
   return NAMES[number] === undefined ? null : number
 }
 
+/** Reports whether the exit code in the status is not that of the container. */
+export function isReplacedEnd({ reason }: Pick<EndedContainer, 'reason'>): boolean {
+  return reason === RESTARTING_ALL
+}
+
 /** Returns the exit code, with the signal and the reason if there are any. */
 export function describeEnd(
   ended: Pick<EndedContainer, 'reason' | 'exitCode' | 'signal'> | undefined,
 ): string {
   if (ended === undefined) return 'an unknown exit code'
+  if (isReplacedEnd(ended)) return `an exit code that the kubelet has replaced (${RESTARTING_ALL})`
   const signal = signalIn(ended)
   const isPlain = ended.reason === null || ended.reason === 'Error'
   const words = [

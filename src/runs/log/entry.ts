@@ -72,6 +72,13 @@ export interface ObservedPods {
   readonly metrics: Readonly<Record<string, number>>
 }
 
+/**
+ * The reason of a container that ended because all containers of its pod are started again. The
+ * kubelet writes it without times, and with the exit code 137, in place of the end of the container
+ * (kubernetes v1.36 pkg/kubelet, KEP-5532).
+ */
+export const RESTARTING_ALL = 'RestartingAllContainers'
+
 /** A container that ended, from its `terminated` state in the status of its pod. */
 export interface EndedContainer {
   readonly container: string

@@ -1,8 +1,9 @@
 import type { AttemptGroup, AttemptPhase } from '../attempts/attempt-groups.ts'
-import { type ContainerRun, RESTARTING_ALL } from '../facts/container-runs.ts'
+import type { ContainerRun } from '../facts/container-runs.ts'
 import { isTerminal, type RunPod } from '../facts/pod-facts.ts'
 import type { ContainerStarts } from '../facts/pod-history.ts'
 import { isRevision, type Run } from '../facts/run.ts'
+import { RESTARTING_ALL } from '../log/entry.ts'
 import { groupSequences, type PodSequence } from './sequences.ts'
 
 /**

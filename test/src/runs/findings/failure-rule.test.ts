@@ -93,6 +93,16 @@ t.test('memory that ran out is a failure that is named if it was the first', asy
   t.strictSame(others, [])
 })
 
+t.test('an exit code that the kubelet has replaced is not named', async (t) => {
+  const [found] = failuresIn({ '1': endOf({ exitCode: 137, reason: 'RestartingAllContainers' }) })
+  t.match(
+    found?.sentence,
+    /ended with an exit code that the kubelet has replaced \(RestartingAllContainers\)/,
+  )
+  const facts = found?.pods.flatMap((pod) => pod.facts).map(({ name }) => name)
+  t.notOk(facts?.includes('exit code') || facts?.includes('signal'), String(facts))
+})
+
 t.test('a pod that is deleted or has completed did not fail', async (t) => {
   const deleted = { seconds: 30, deleted: true }
   t.strictSame(failuresIn({ '1': endOf({ exitCode: 143, ...deleted }) }), [])
