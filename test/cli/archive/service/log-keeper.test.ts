@@ -182,7 +182,7 @@ t.test('the log before a restart is read from the kubelet, to its end', async (t
   keeper.note(RUN, POD, startsOf(later))
   await until('both logs are kept', async () => {
     keeper.begin()
-    return text() === linesOf(0, 5) && readIf(() => text(later)) === linesOf(100, 103)
+    return readIf(text) === linesOf(0, 5) && readIf(() => text(later)) === linesOf(100, 103)
   })
   keeper.note(RUN, POD, startsOf({ ...later, state: 'ended' }))
   await readAll(keeper)
