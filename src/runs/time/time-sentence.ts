@@ -23,7 +23,7 @@ export function timeSentence(time: TimeOfRun, beginning: string, isOver: boolean
   const { from, to, places } = time
   const so = isOver ? '' : ' so far'
   const mean = places === 1 ? '' : `, mean of ${places} pods`
-  const whole = `${durationText((to - from) / 1000)} since ${beginning}${so}${mean}`
+  const whole = `${durationText((to - from) / 1000)}${so} since ${beginning}${mean}`
   const parts = partTexts(time)
   return parts.length === 0 ? whole : `${whole}: ${parts.join(', ')}`
 }

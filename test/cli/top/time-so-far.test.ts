@@ -67,7 +67,7 @@ t.test('a run that goes on has its time so far, and a revision has none', async 
   t.equal(time.read()?.sentence, undefined)
   const state = { running: { startedAt: new Date().toISOString() } }
   time.take(podsOf('plain', { phase: 'Running', containerStatuses: [{ name: 'app', state }] }))
-  t.match(time.read()?.sentence, / since its first pod was created so far: /)
+  t.match(time.read()?.sentence, / so far since its first pod was created: /)
   const [pod] = podsOf('plain')
   if (pod === undefined) throw new Error('there is a pod')
   const revised = startTimeSoFar('deployment/web')

@@ -19,7 +19,7 @@ t.test('a sentence names the longest part first, and unknown time last', async (
 t.test('the times are those of a mean pod, and of a run that goes on so far', async (t) => {
   const time = timeOf({ running: 60, ending: 20 }, 4)
   const expected =
-    '20 s since its creation so far, mean of 4 pods: 15 s running, 5 s after its application ended'
+    '20 s so far since its creation, mean of 4 pods: 15 s running, 5 s after its application ended'
   t.equal(timeSentence(time, 'its creation', false), expected)
 })
 

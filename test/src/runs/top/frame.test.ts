@@ -139,7 +139,7 @@ t.test('the frame begins with how the run goes, as far as there is room', async 
 })
 
 t.test('where the time went is known before the efficiency, and follows it', async (t) => {
-  const time = '62 s since its first pod was created so far: 62 s waiting to be scheduled.'
+  const time = '62 s so far since its first pod was created: 62 s waiting to be scheduled.'
   t.strictSame(textsOf(facts({ time, factors: VERDICT.factors }), 24, 90).slice(1, 3), [
     time,
     'sorted by a-title %; a notice (and 1 more: press ?)',
