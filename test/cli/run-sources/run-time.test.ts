@@ -94,7 +94,7 @@ t.test('a missing time is in the notes, and a run that goes on has a time so far
   for (const job of jobs.items) job.status = { startTime: job.status.startTime }
   const { ask } = await start(t, pods, { '/apis/batch/v1/namespaces/runs/jobs': jobs })
   const { time, notices } = JSON.parse((await ask('report', 'job/plain', '-o', 'json')).out)
-  t.match(time, { isOver: false, sentence: / since its creation so far: 2 s .*, .* not known\.$/ })
+  t.match(time, { isOver: false, sentence: / so far since its creation: 2 s .*, .* not known\.$/ })
   t.match(
     notices.at(-1),
     /^Where the time went is not known as a whole: plain-\w+: its status does not have the time/,
