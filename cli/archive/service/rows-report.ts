@@ -38,49 +38,56 @@ export function createRowsReport(
       this.set(countUnread())
     },
   })
-  let trouble: string | undefined
-  let sweepTrouble: string | undefined
-  let indexTrouble: string | undefined
-  let failed = 0
+  const [storing, sweeping, indexing] = [countFailed(), countFailed(), countFailed()]
   return {
     get trouble() {
-      if ((trouble ?? sweepTrouble ?? indexTrouble) === undefined) failed = 0
-      return countFailures(failed)
+      return countFailures(storing.count + sweeping.count + indexing.count)
     },
     onStored() {
       stored.inc({ outcome: 'stored' })
-      trouble = undefined
+      storing.end()
     },
-    onSwept() {
-      sweepTrouble = undefined
-    },
+    onSwept: sweeping.end,
     onSweepFailure(message) {
-      failed += 1
       stored.inc({ outcome: 'failed' })
-      if (message !== sweepTrouble)
+      if (sweeping.fail(message))
         log.warn({ trouble: message }, 'cannot remove rows; it is tried again')
-      sweepTrouble = message
     },
     onFailure(namespace, message) {
-      failed += 1
       stored.inc({ outcome: 'failed' })
-      const now = `namespace ${namespace}: ${message}`
-      if (now !== trouble)
+      if (storing.fail(`namespace ${namespace}: ${message}`))
         log.warn({ namespace, trouble: message }, 'cannot keep rows; it is tried again')
-      trouble = now
     },
     onUnknown(namespace, message) {
       log.warn({ namespace, trouble: message }, 'it is not known whether a run makes progress')
     },
-    onIndexed() {
-      indexTrouble = undefined
-    },
+    onIndexed: indexing.end,
     onIndexFailure(message) {
-      failed += 1
-      const now = `an index of runs: ${message}`
-      if (now !== indexTrouble)
+      if (indexing.fail(message))
         log.warn({ trouble: message }, 'cannot write an index of runs; it is tried again')
-      indexTrouble = now
+    },
+  }
+}
+
+/** Counts the failures of one kind since its last success. */
+function countFailed() {
+  let count = 0
+  let last: string | undefined
+  return {
+    get count() {
+      return count
+    },
+    /** Notes a failure, and reports whether the failure before was another one. */
+    fail(message: string): boolean {
+      const isNew = message !== last
+      last = message
+      count += 1
+      return isNew
+    },
+    /** Notes a success. */
+    end(): void {
+      last = undefined
+      count = 0
     },
   }
 }
