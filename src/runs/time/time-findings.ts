@@ -1,5 +1,6 @@
 import { nameFirst } from '../../core/text/name-first.ts'
 import { durationText } from '../../lib/duration.ts'
+import { sumBy } from '../../lib/statistics.ts'
 import { phaseText } from '../attempts/attempts-text.ts'
 import { podText } from '../rules/sentence.ts'
 import { listInPlace } from './list-attempts.ts'
@@ -28,24 +29,21 @@ interface Rule {
   readonly describe: (time: string, places: readonly PlaceTime[]) => string
 }
 
+const LOST: readonly TimePart[] = ['lost']
+const PREPARING: readonly TimePart[] = ['preparing', 'pulling']
+
 const RULES: readonly Rule[] = [
   {
     name: 'lost-to-restarts',
-    parts: ['lost'],
-    describe: (time, places) => {
-      const worst = findWorst(places, ['lost'])
-      const ends = worst === undefined ? '' : endsIn(worst)
-      return `restarts cost ${time}${worstOf(places, ['lost'])}${ends}`
-    },
+    parts: LOST,
+    describe: (time, places) => `restarts cost ${time}${mostIn(places, LOST, endsIn)}`,
   },
   {
     name: 'slow-images',
-    parts: ['preparing', 'pulling'],
+    parts: PREPARING,
     describe: (time, places) => {
-      const worst = findWorst(places, ['preparing', 'pulling'])
-      const images = worst === undefined ? '' : imagesIn(worst)
-      const where = worstOf(places, ['preparing', 'pulling'])
-      return `images, volumes and networks of the pods took ${time}${where}${images}`
+      const most = mostIn(places, PREPARING, imagesIn)
+      return `images, volumes and networks of the pods took ${time}${most}`
     },
   },
   {
@@ -83,30 +81,33 @@ function findQueue(places: readonly PlaceTime[]): readonly TimeFinding[] {
 }
 
 function secondsOf({ seconds }: PlaceTime, parts: readonly TimePart[]): number {
-  return parts.reduce((sum, part) => sum + seconds[part], 0)
+  return sumBy(parts, (part) => seconds[part])
 }
 
 function meanOf(places: readonly PlaceTime[], parts: readonly TimePart[]): number {
-  return places.reduce((sum, place) => sum + secondsOf(place, parts), 0) / places.length
+  return sumBy(places, (place) => secondsOf(place, parts)) / places.length
 }
 
-function findWorst(
+/**
+ * Names the place with the most time in these parts, unless it is the only one, and adds details
+ * about it.
+ */
+function mostIn(
   places: readonly PlaceTime[],
   parts: readonly TimePart[],
-): PlaceTime | undefined {
-  return places.toSorted((a, b) => secondsOf(b, parts) - secondsOf(a, parts))[0]
-}
-
-function worstOf(places: readonly PlaceTime[], parts: readonly TimePart[]): string {
-  const worst = findWorst(places, parts)
-  if (worst === undefined || places.length === 1) return ''
-  return `, most in ${podText(worst.name)} (${durationText(secondsOf(worst, parts))})`
+  detailsOf: (worst: PlaceTime) => string,
+): string {
+  const [worst] = places.toSorted((a, b) => secondsOf(b, parts) - secondsOf(a, parts))
+  if (worst === undefined) return ''
+  const seconds = durationText(secondsOf(worst, parts))
+  const most = places.length === 1 ? '' : `, most in ${podText(worst.name)} (${seconds})`
+  return `${most}${detailsOf(worst)}`
 }
 
 /** The most ends and images that a sentence names. */
 const MAX_NAMED = 2
 
-/** Returns how the attempts that were thrown away ended, each end once. */
+/** Returns how the attempts that failed ended, each end once. */
 function endsIn({ pods }: PlaceTime): string {
   const failed = listInPlace(pods).attempts.filter(({ phase }) => phase === 'Failed')
   const ends = [...new Set(failed.map(phaseText))]
