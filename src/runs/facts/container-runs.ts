@@ -1,6 +1,6 @@
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readTime } from '../../lib/rfc3339.ts'
-import { RESTARTING_ALL } from '../log/entry.ts'
+import { isReplacedEnd } from '../log/entry.ts'
 
 /** How a container ended, as its status says. */
 export interface ContainerEnd {
@@ -62,7 +62,7 @@ export function readStart(startedAt: unknown): number | null {
 }
 
 function readEnd({ reason, exitCode, signal }: Fields): ContainerEnd {
-  const isKnown = typeof exitCode === 'number' && reason !== RESTARTING_ALL
+  const isKnown = typeof exitCode === 'number' && !isReplacedEnd({ reason })
   return {
     reason: asText(reason) ?? null,
     exitCode: isKnown ? exitCode : null,
@@ -71,7 +71,7 @@ function readEnd({ reason, exitCode, signal }: Fields): ContainerEnd {
 }
 
 function isReplaced(run: Pick<ContainerRun, 'end'> | undefined): boolean {
-  return run?.end?.reason === RESTARTING_ALL
+  return isReplacedEnd(run?.end ?? { reason: null })
 }
 
 /** Returns the runs that either status has. */

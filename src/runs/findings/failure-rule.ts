@@ -1,10 +1,10 @@
 import { capitalized } from '../../lib/capitalized.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
-import type { EndedContainer } from '../log/entry.ts'
+import { type EndedContainer, isReplacedEnd } from '../log/entry.ts'
 import { readProgramEnds } from '../metrics/program-ends.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
 import { factIn, podsText, thingsOf } from '../rules/sentence.ts'
-import { describeEnd, isReplacedEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
+import { describeEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
 
 const LATER = 'containers that a signal ended later'
 const TIME = 'after the first sample'

@@ -1,4 +1,4 @@
-import { type EndedContainer, RESTARTING_ALL } from '../log/entry.ts'
+import { type EndedContainer, isReplacedEnd, RESTARTING_ALL } from '../log/entry.ts'
 
 /** The names of signals on Linux (kernel, arch/x86/include/uapi/asm/signal.h), by number. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -44,11 +44,6 @@ export function signalIn({
   if (signal !== null && signal > 0 && signal <= LAST) return signal
   const number = (exitCode ?? 0) - 128
   return NAMES[number] === undefined ? null : number
-}
-
-/** Reports whether the exit code in the status is not that of the container. */
-export function isReplacedEnd({ reason }: Pick<EndedContainer, 'reason'>): boolean {
-  return reason === RESTARTING_ALL
 }
 
 /** Returns the exit code, with the signal and the reason if there are any. */

@@ -79,6 +79,11 @@ export interface ObservedPods {
  */
 export const RESTARTING_ALL = 'RestartingAllContainers'
 
+/** Reports whether the end in the status of a container is not its own; see `RESTARTING_ALL`. */
+export function isReplacedEnd({ reason }: { readonly reason: unknown }): boolean {
+  return reason === RESTARTING_ALL
+}
+
 /** A container that ended, from its `terminated` state in the status of its pod. */
 export interface EndedContainer {
   readonly container: string

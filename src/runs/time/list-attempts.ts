@@ -3,7 +3,7 @@ import type { ContainerRun } from '../facts/container-runs.ts'
 import { isTerminal, type RunPod } from '../facts/pod-facts.ts'
 import type { ContainerStarts } from '../facts/pod-history.ts'
 import { isRevision, type Run } from '../facts/run.ts'
-import { RESTARTING_ALL } from '../log/entry.ts'
+import { isReplacedEnd } from '../log/entry.ts'
 import { groupSequences, type PodSequence } from './sequences.ts'
 
 /**
@@ -84,7 +84,7 @@ function countStarts({ first, restarts, runs }: ContainerStarts): number {
 }
 
 function phaseOf({ end }: ContainerRun, pod: RunPod, isLast: boolean): AttemptPhase {
-  if (end?.reason === RESTARTING_ALL) return 'Failed'
+  if (end !== null && isReplacedEnd(end)) return 'Failed'
   if (end !== null && end.exitCode !== null) return end.exitCode === 0 ? 'Succeeded' : 'Failed'
   const goesOn = end === null && isLast && !pod.isGone && !isTerminal(pod.phase)
   return goesOn ? 'Running' : 'Unknown'
