@@ -41,6 +41,8 @@ export interface RunningObserver extends ObserverAttempt {
 
 export interface PodOfObservers {
   readonly name: string
+  /** The name of its node; null until it is scheduled. */
+  readonly node: string | null
   /** The index or role of the pod in its workload; null if it is not known. */
   readonly pod_index: string | null
   /** The UID of the pod's controller; null if it has none. */
@@ -99,6 +101,7 @@ export function findObservers(
   }
   return {
     name: place.pod,
+    node: place.node,
     pod_index: place.pod_index,
     owner: place.owner,
     isSelective: isSelective(annotations),

@@ -1,11 +1,4 @@
-import {
-  asObjects,
-  asShortText,
-  asText,
-  type Fields,
-  fieldsOrNone,
-  MAX_NAME_LENGTH,
-} from '../../core/kubernetes/json.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
 import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { injectedBefore } from '../../core/status.ts'
@@ -76,7 +69,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
   const metadata = fieldsOrNone(pod.metadata)
   const spec = fieldsOrNone(pod.spec)
   const status = fieldsOrNone(pod.status)
-  const { name, pod_index, observers } = findObservers(pod, metrics, undefined)
+  const { name, node, pod_index, observers } = findObservers(pod, metrics, undefined)
   const [observer] = observers
   const messages = readMessages(status, observers)
   const uses = joinSummaries(messages.flatMap(({ summary }) => summary ?? []))
@@ -100,7 +93,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
     reason: asText(status.reason) ?? null,
-    node: asShortText(spec.nodeName, MAX_NAME_LENGTH) ?? null,
+    node,
     created: readTime(metadata.creationTimestamp),
     ...readTimes(status, containers),
     history: readPodHistory(pod, ours),
