@@ -30,9 +30,12 @@ export function readWatchedPod(
   const pod = readPodFacts(fields, metrics)
   if (!pod.isObserved && !hasStatus(fields)) return undefined
   const resourceVersion = asText(fieldsOrNone(fields.metadata).resourceVersion) ?? ''
-  const { observers } = findObservers(fields, metrics, undefined)
-  const attempts = observers.flatMap((observer) => withAttemptBefore(observer).toReversed())
-  return { resourceVersion, pod, observers: keepsLogs ? attempts : [] }
+  return { resourceVersion, pod, observers: keepsLogs ? listAttempts(fields, metrics) : [] }
+}
+
+function listAttempts(pod: Fields, metrics: ReadonlySet<string>): readonly RunningObserver[] {
+  const { observers } = findObservers(pod, metrics, undefined)
+  return observers.flatMap((observer) => withAttemptBefore(observer).toReversed())
 }
 
 function mayBeObserved(pod: Fields): boolean {
