@@ -1,5 +1,7 @@
 /** A resource with a limit for all namespaces together, of which each namespace has a share. */
 export interface Shares {
+  /** The amount that all namespaces use. */
+  readonly used: number
   /** Reports whether a namespace may use this amount more. */
   hasRoom(namespace: string, amount: number): boolean
   /** Notes that a namespace uses more, or with a negative amount less. */
@@ -7,9 +9,9 @@ export interface Shares {
 }
 
 /**
- * Reports whether a namespace may use this amount more: together with its present use, it may be at
- * most what is free. A namespace alone can use half of a resource, two can use a third each, and so
- * on, so something is always left for another one. This is the dynamic threshold of Choudhury and
+ * Reports whether a namespace may use this amount more. With it, the namespace uses at most the
+ * amount that is free. A namespace alone can use half of a resource, two can use a third each, and
+ * so on, so a part is always left for another one. This is the dynamic threshold of Choudhury and
  * Hahne (IEEE/ACM Transactions on Networking 6, 1998).
  */
 export function fitsShare(used: number, free: number, amount: number): boolean {
@@ -20,6 +22,9 @@ export function createShares(total: number): Shares {
   const byNamespace = new Map<string, number>()
   let all = 0
   return {
+    get used() {
+      return all
+    },
     hasRoom: (namespace, amount) => fitsShare(byNamespace.get(namespace) ?? 0, total - all, amount),
     add(namespace, amount) {
       const used = (byNamespace.get(namespace) ?? 0) + amount
@@ -52,7 +57,7 @@ export function createTurns<Item>(slots: number, namespaceOf: (item: Item) => st
   const waiting = new Map<string, Set<Item>>()
   /** The numbers of the last turns of namespaces. */
   const turns = new Map<string, number>()
-  let [used, count] = [0, 0]
+  let count = 0
   const remove = (item: Item) => {
     const namespace = namespaceOf(item)
     const items = waiting.get(namespace)
@@ -68,7 +73,7 @@ export function createTurns<Item>(slots: number, namespaceOf: (item: Item) => st
   }
   return {
     get used() {
-      return used
+      return shares.used
     },
     add(item) {
       const namespace = namespaceOf(item)
@@ -81,14 +86,12 @@ export function createTurns<Item>(slots: number, namespaceOf: (item: Item) => st
       const namespace = namespaceOf(item)
       remove(item)
       shares.add(namespace, 1)
-      used += 1
       count += 1
       turns.set(namespace, count)
       return item
     },
     end(item) {
       shares.add(namespaceOf(item), -1)
-      used -= 1
     },
   }
 }

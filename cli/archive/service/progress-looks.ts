@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { sumBy } from '../../../src/lib/statistics.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
@@ -179,7 +180,7 @@ function findLargest(runs: readonly RunEntry[]): RunEntry | undefined {
 
 function sizeOf(runs: readonly RunEntry[]): number {
   const logs = runs.flatMap(([, run]) => [...run.logs.values()])
-  return logs.reduce((sum, { progress }) => sum + progress.size, 0)
+  return sumBy(logs, ({ progress }) => progress.size)
 }
 
 /** Returns a sentence about the processes that make no progress; undefined if there are none. */

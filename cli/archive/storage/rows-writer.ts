@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { sumBy } from '../../../src/lib/statistics.ts'
 import { createTurns } from '../shares.ts'
 import { createThread, isOutOfMemory, ThreadDeadlineError } from '../thread.ts'
 import type { RunToWrite, WrittenRows } from './write-run.ts'
@@ -127,7 +128,7 @@ async function deadlineOf({ logs }: RunToWrite, { ms, msPerMib }: TaskLimits): P
       () => 0,
     ),
   )
-  const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  const bytes = sumBy(await Promise.all(sizes), (size) => size)
   return ms + Math.ceil(bytes / 2 ** 20) * msPerMib
 }
 
