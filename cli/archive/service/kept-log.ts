@@ -123,7 +123,7 @@ export async function readNewLines(log: KeptLog, options: ReadingOptions): Promi
     const response = { first: await first, texts, until }
     const reading = await appendNew(log, position, kept, response)
     if (reading.end === 'late' && reading.added === 0)
-      throw new Error(`no line of it has ended in ${readingMs / 1000} s`)
+      throw new Error(`a line did not end within ${readingMs / 1000} s`)
     return reading
   } catch (error) {
     log.position = undefined

@@ -23,8 +23,8 @@ export interface VolumeRoomOptions {
 }
 
 /**
- * A namespace may use this many times the bytes that are free: a namespace alone can use 80 % of
- * the volume, and two can use 44 % each.
+ * The maximum use of a namespace is this many times the free bytes. A namespace alone can then use
+ * 80 % of the volume, and two can use 44 % each.
  */
 const TIMES_FREE = 4
 

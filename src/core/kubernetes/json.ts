@@ -50,7 +50,7 @@ export const MAX_NAME_LENGTH = 253
 
 /**
  * Returns the value if it is a string. Kubernetes does not limit all texts of an object. A longer
- * text is cut and ends in `...`; the rest of it does not stay in memory.
+ * text is cut, and ends with `...`. Its other characters do not stay in memory.
  *
  * @param longest the maximum length of the result in UTF-16 code units
  */

@@ -15,8 +15,8 @@ export const PROGRAMS = ['archive', 'kube-apiserver', 'etcd', 'kube-controller-m
 const KEPT = 5
 
 /**
- * The minimum number of runs that are kept in a namespace. A run gets no Run if so many others of
- * its namespace end before its Run is written.
+ * The minimum number of runs that are kept in a namespace. The archive writes no Run for a run if
+ * it would delete the Run at once, because this number of later runs have ended.
  */
 const MIN_KEPT = 50
 
