@@ -7,13 +7,13 @@ import { loadCatalog } from '../../src/catalog/load.ts'
 import { scanBody } from '../../src/core/body-scan.ts'
 import { type Catalog, imagesOf } from '../../src/core/catalog.ts'
 import type { Injected } from '../../src/core/decision.ts'
-import { findMissedPod } from '../../src/core/missed/missed-pods.ts'
 import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { REASONS } from '../../src/core/reasons.ts'
 import { readReview } from '../../src/core/review.ts'
 import { type PodReview, reviewPod, type Settings } from '../../src/core/review-pod.ts'
 import { limitRange, resourceQuota } from '../src/core/build.ts'
 import { type Call, calls, type Json, mapOf, mapsOf, withoutObservers } from './arbitrary.ts'
+import { checkScan } from './scan-rules.ts'
 
 /** The built-in metrics, metrics that exclude each other, and metrics that need privileges. */
 export const CATALOG: Catalog = await loadCatalog({
@@ -140,6 +140,7 @@ export function checkPartialInjection(numRuns: number): PartialCounts {
       const settings = { ...conditions, catalog: CATALOG }
       const { reviewed, pod, patched } = answer(call.body, settings)
       const { decision } = reviewed
+      checkScan({ decision, received: pod, patched, surroundings: settings })
       if (decision.outcome !== 'injected') return
       injected += 1
       if (decision.left.length > 0) partial += 1
@@ -152,7 +153,6 @@ export function checkPartialInjection(numRuns: number): PartialCounts {
       const again = answer({ ...call.body, request }, settings).reviewed
       assert.deepEqual(again.operations, [])
       assert.equal('reason' in again.decision && again.decision.reason, 'already-injected')
-      checkScan(decision, patched, settings)
     }),
     { numRuns },
   )
@@ -193,15 +193,4 @@ function checkStatus({ observers, left, present }: Injected, patched: Json): voi
   )
   const isCut = written.some(({ message }) => message === undefined)
   assert.ok(written.length === left.length || isCut || written.length === 0)
-}
-
-/** Checks that the scan reports only pods without an image, and only if their status says so. */
-function checkScan(decision: Injected, patched: Json, settings: Settings): void {
-  const metadata = { ...mapOf(patched.metadata), name: 'lammps-0', uid: 'u' }
-  const found = findMissedPod({ ...patched, metadata }, settings)
-  const isRecorded = mapsOf(statusOf(patched).left).some(({ reason }) => {
-    return reason === 'observer-unavailable'
-  })
-  assert.equal(found?.reason, isRecorded ? 'observer-unavailable' : undefined)
-  assert.ok(!isRecorded || decision.left.some(({ reason }) => reason === 'observer-unavailable'))
 }

@@ -1,0 +1,100 @@
+/** Rules about the scan for missed pods, on pods that the webhook has answered. */
+import assert from 'node:assert/strict'
+import type { Decision, Injected, Observer } from '../../src/core/decision.ts'
+import { findMissedPod, type Surroundings } from '../../src/core/missed/missed-pods.ts'
+import type { Mode } from '../../src/core/request.ts'
+import { type Json, mapOf, mapsOf } from './arbitrary.ts'
+
+type Change = (container: Json) => readonly Json[]
+
+/** Changes the containers of both lists. */
+function withContainers(pod: Json, change: Change): Json {
+  const { initContainers, containers, ...spec } = mapOf(pod.spec)
+  const lists = Object.entries({ initContainers, containers }).flatMap(([name, list]) => {
+    return Array.isArray(list) ? [[name, mapsOf(list).flatMap(change)]] : []
+  })
+  return { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } }
+}
+
+/** Changes by which an observer no longer does what was requested, by name. */
+function changesOf({ metric: { tool } }: Observer, mode: Mode): Readonly<Record<string, Change>> {
+  return {
+    'is missing': () => [],
+    'has another image': (observer) => [{ ...observer, image: 'other' }],
+    'has another command': (observer) => [{ ...observer, command: ['other'] }],
+    ...(mode === 'native' && {
+      'has no restartPolicy': ({ restartPolicy: _, ...observer }) => [observer],
+    }),
+    ...(tool && { 'has no volume': (observer) => [{ ...observer, volumeMounts: [] }] }),
+  }
+}
+
+/** Returns pods with an altered observer or tool, by the name of the change. */
+function alteredPods({ observers, mode }: Injected, pod: Json): ReadonlyMap<string, Json> {
+  const altered = observers.flatMap((observer) => {
+    const { name } = observer.metric
+    return Object.entries(changesOf(observer, mode)).map(([what, change]) => {
+      const changed = withContainers(pod, (each) => (each.name === name ? change(each) : [each]))
+      return [`${name} ${what}`, changed] as const
+    })
+  })
+  const withoutVariables = (statusOf(pod).variables ?? []).map((name) => {
+    const changed = withContainers(pod, (each) => {
+      return [{ ...each, env: mapsOf(each.env).filter((entry) => entry.name !== name) }]
+    })
+    return [`variable ${name} is missing`, changed] as const
+  })
+  const unshared = { ...pod, spec: { ...mapOf(pod.spec), shareProcessNamespace: false } }
+  return new Map([...altered, ...withoutVariables, ['the namespace is not shared', unshared]])
+}
+
+/** Changes that other webhooks make to pods and their containers, and that are not reported. */
+function withOthersWork(pod: Json): Json {
+  const changed = withContainers(pod, (each) => {
+    const volumeMounts = [...mapsOf(each.volumeMounts), { name: 'token', mountPath: '/token' }]
+    const env = [...mapsOf(each.env), { name: 'ADDED', value: 'x' }]
+    return [{ ...each, env, volumeMounts, imagePullPolicy: 'Always' }]
+  })
+  const spec = mapOf(changed.spec)
+  const containers = [{ name: 'mesh', image: 'mesh' }, ...mapsOf(spec.containers)]
+  return { ...changed, spec: { ...spec, containers } }
+}
+
+function statusOf(pod: Json): { left?: unknown; variables?: readonly string[] } {
+  return JSON.parse(`${mapOf(mapOf(pod.metadata).annotations)['ridealong.dev/status']}`)
+}
+
+/** A pod that the webhook has answered. */
+interface Answered {
+  readonly decision: Decision
+  readonly received: Json
+  readonly patched: Json
+  readonly surroundings: Surroundings
+}
+
+/**
+ * Checks that the scan reports a pod only for an observer without an image, if its status says so,
+ * and for each observer that was altered later.
+ */
+export function checkScan({ decision, received, patched, surroundings }: Answered): void {
+  const metadata = { ...mapOf(patched.metadata), name: 'lammps-0', uid: 'u' }
+  const pod = { ...patched, metadata }
+  const reasonOf = (each: Json) => findMissedPod(each, surroundings)?.reason
+  // A status that the author of a pod has written may name observers that it does not have.
+  const isForged = 'ridealong.dev/status' in mapOf(mapOf(received.metadata).annotations)
+  // The apiserver sends only pods that are created.
+  if (decision.outcome === 'left' && decision.reason !== 'not-create' && !isForged) {
+    const isUnavailable = decision.reason === 'observer-unavailable'
+    assert.equal(reasonOf(pod), isUnavailable ? decision.reason : undefined, decision.reason)
+  }
+  if (decision.outcome !== 'injected') return
+  const isRecorded = mapsOf(statusOf(patched).left).some(({ reason }) => {
+    return reason === 'observer-unavailable'
+  })
+  assert.ok(!isRecorded || decision.left.some(({ reason }) => reason === 'observer-unavailable'))
+  const expected = isRecorded ? 'observer-unavailable' : undefined
+  assert.equal(reasonOf(pod), expected)
+  assert.equal(reasonOf(withOthersWork(pod)), expected, 'with the changes of other webhooks')
+  for (const [change, altered] of alteredPods(decision, pod))
+    assert.equal(reasonOf(altered), 'altered', change)
+}
