@@ -22,6 +22,9 @@ import {
 import { mapOf } from './arbitrary.ts'
 import { manifests, manifestsWith } from './arbitrary-yaml.ts'
 
+// Half of the default: reading and writing YAML takes most of the time.
+fc.configureGlobal({ numRuns: 50 })
+
 /** Manifests that request metrics with tools. */
 const tooled = manifestsWith('cpu-profile', 'mpi-trace,cpu-profile', 'perf-sysstat,mpi-trace')
 
@@ -47,7 +50,7 @@ t.test('undo restores the text before inject, byte for byte', async () => {
       assert.equal(out[0]?.outcomes[0]?.decision.outcome, 'injected')
       assert.equal(undone(textOf(out)), text)
     }),
-    { numRuns: 150 },
+    { numRuns: 75 },
   )
 })
 
@@ -136,7 +139,7 @@ t.test('undo removes tools and restores the text, byte for byte', async () => {
       const [decision] = out.flatMap(({ outcomes }) => outcomes.map((one) => one.decision))
       if (decision?.outcome === 'injected') targets.add(decision.target)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
   assert.deepEqual([...targets].sort(), ['init', 'main'], 'both containers were targets')
 })
@@ -159,7 +162,7 @@ t.test('undo removes tools of one image, and a second inject changes nothing', a
       assert.equal(textOf(injected(once, given, ONE_IMAGE)), once)
       assert.equal(undone(once), text)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
   assert.ok(count > 60, `${count} manifests have one installer for two tools`)
 })
@@ -177,7 +180,7 @@ t.test('undo removes image volumes, and a second inject changes nothing', async 
       assert.equal(textOf(injected(once, given, MOUNTED)), once)
       assert.equal(undone(once), text)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
   assert.ok(count > 60, `${count} manifests have a volume with the image of the tools`)
 })
@@ -194,7 +197,7 @@ t.test('a manifest with the tools of another catalog stays, and undo restores it
       assert.equal(textOf(injected(other, given, ONE_IMAGE)), other)
       assert.equal(undone(other), text)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
   assert.ok(count > 60, `${count} manifests have two installers`)
 })
@@ -214,7 +217,7 @@ t.test('inject adds the same tools to a template as the webhook to its pod', asy
       const own = reviewOf(textOf(injected(text, given, ALLOWED))).object
       assert.deepEqual(mapOf(own).spec, JSON.parse(JSON.stringify(wanted)))
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
   assert.ok(count > 100, `${count} pods have tools`)
 })
@@ -250,7 +253,7 @@ t.test('one undo removes the tools of two injects', async () => {
       if (second !== textOf(first)) count += 1
       assert.equal(undone(second), text)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
   assert.ok(count > 60, `${count} manifests were injected twice`)
 })
