@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { run, temporaryFolder } from '../mpi/programs.ts'
+import type { SuiteProgram } from './suite-programs.ts'
 
 /** How a program ended. */
 export interface End {
@@ -60,10 +61,10 @@ function textOf({ lines }: End): string {
 }
 
 /** Compiles a program. Returns false if its compiler refuses it. */
-export function compiles(words: readonly string[], cwd: string): boolean {
-  const [program = '', ...rest] = words
+export function compiles({ build, folder }: Pick<SuiteProgram, 'build' | 'folder'>): boolean {
+  const [program = '', ...rest] = build
   try {
-    execFileSync(program, rest, { cwd, stdio: 'ignore' })
+    execFileSync(program, rest, { cwd: folder, stdio: 'ignore' })
     return true
   } catch {
     return false

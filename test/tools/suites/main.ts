@@ -1,5 +1,6 @@
-/** `npm run test:suites` runs programs of others with and without mpi-trace. */
+/** `npm run test:suites` runs programs of others with mpi-trace. */
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -7,6 +8,7 @@ import { Command, Option } from 'commander'
 import { openFolder } from '../../observers/pod.ts'
 import { buildRecorder, LIBRARIES, type Library } from '../mpi/programs.ts'
 import { compareEnds, compiles, endOf, type Verdict } from './ends.ts'
+import { findHangs } from './hangs.ts'
 import { findSources, readLists, type SuiteProgram } from './suite-programs.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -19,6 +21,10 @@ interface Options {
   readonly lists: readonly string[]
   readonly seconds: number
   readonly yield: boolean
+  readonly hangs: boolean
+  readonly draw?: number
+  readonly seed: number
+  readonly jobs: number
 }
 
 const command = new Command('test:suites')
@@ -26,13 +32,14 @@ const command = new Command('test:suites')
     'builds the MPI programs below a folder, and runs each of them once as it is and once with ' +
       'the recorder of mpi-trace. The exit code, the output and time-outs must be equal. If they ' +
       'differ, further runs without the recorder show whether they vary by themselves. The ' +
-      'programs are the files in C that compile alone, or those of --lists',
+      'programs are the files in C that compile alone, or those of --lists. With --hangs, each ' +
+      'program that has not ended after --seconds must have a finding no-progress, and no other',
   )
   .argument('<folder>', 'a clone of a suite, such as MPI-CorrBench')
   .addOption(
     new Option('--library <name>', 'the MPI library').choices(LIBRARIES).default(LIBRARIES[0]),
   )
-  .option('--ranks <n>', 'the number of processes of a program without a list', Number, 2)
+  .option('--ranks <n>', 'the number of processes of a program that names none', Number, 2)
   .option('--only <regex>', 'the programs whose path matches', '')
   .option('--include <folders...>', 'folders with header files', [])
   .option(
@@ -49,26 +56,44 @@ const command = new Command('test:suites')
       'are processors',
     false,
   )
+  .option('--draw <n>', 'a number of programs, drawn by the seed', Number)
+  .option('--seed <n>', 'the seed of --draw', Number, 1)
+  .option(
+    '--hangs',
+    'runs each program once, with the recorder and its observer, and looks for hangs; needs root',
+    false,
+  )
+  .option('--jobs <n>', 'the number of programs that --hangs runs at the same time', Number, 4)
   .addHelpText(
     'after',
-    '\nExit code: 0 if the recorder changed no program, otherwise 1.' +
+    '\nExit code: 0 if the recorder changed no program, otherwise 1. With --hangs: 0 if 95 of ' +
+      '100 programs that hang have the finding, and none that ends.' +
       '\n\nExamples:\n' +
       '  npm run test:suites -- ../MPI-Corrbench --library mpich --only 0-level/coll\n' +
-      '  npm run test:suites -- ../mpich/test/mpi --library mpich --lists testlist --seconds 60',
+      '  npm run test:suites -- ../mpich/test/mpi --library mpich --lists testlist --seconds 60\n' +
+      '  npm run test:suites -- ../MBI --library mpich --hangs --draw 200 --seconds 90',
   )
   .action(async (folder: string, options: Options) => {
-    process.exitCode = (await runSuite(resolve(folder), options)) ? 0 : 1
+    const built = mkdtempSync(join(tmpdir(), 'ridealong-suite-'))
+    process.on('exit', () => rmSync(built, { recursive: true, force: true }))
+    const programs = findPrograms(resolve(folder), built, options)
+    const isGood = options.hangs
+      ? await findHangs(programs.filter(compiles), options)
+      : await comparePrograms(programs, built, options)
+    process.exitCode = isGood ? 0 : 1
   })
 
-/** Runs the programs of a suite. Returns whether the recorder changed none of them. */
-async function runSuite(folder: string, options: Options): Promise<boolean> {
-  const built = mkdtempSync(join(tmpdir(), 'ridealong-suite-'))
-  process.on('exit', () => rmSync(built, { recursive: true, force: true }))
+/** Runs programs with and without the recorder. Returns whether it changed none of them. */
+async function comparePrograms(
+  programs: readonly SuiteProgram[],
+  built: string,
+  options: Options,
+): Promise<boolean> {
   const recorder = join(built, 'libridealong-mpi.so')
   buildRecorder(recorder)
   const preloaded = options.yield ? [buildYield(built)] : []
   const results: Result[] = []
-  for (const program of findPrograms(folder, built, options)) {
+  for (const program of programs) {
     const result = await judge(program, recorder, preloaded, options)
     results.push(result)
     say(`${result.verdict} ${program.title}: ${result.text}`)
@@ -111,7 +136,11 @@ function findPrograms(folder: string, built: string, options: Options): readonly
     : findSources(folder, { ...options, include, built })
   const found = all.filter(({ title }) => RegExp(options.only).test(title))
   if (found.length === 0) command.error(`error: ${folder} has no program that matches --only`)
-  return found
+  const orderOf = ({ title }: SuiteProgram) =>
+    createHash('sha256').update(`${options.seed} ${title}`).digest('hex')
+  if (options.draw === undefined) return found
+  const ordered = found.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+  return ordered.slice(0, options.draw)
 }
 
 /** The most runs without the recorder of a program that ends otherwise with it. */
@@ -127,7 +156,7 @@ async function judge(
   preloaded: readonly string[],
   { library, seconds }: Options,
 ): Promise<Result> {
-  if (!compiles(program.build, program.folder)) return NOT_BUILT
+  if (!compiles(program)) return NOT_BUILT
   const launch = [`mpirun.${library}`, '-n', String(program.ranks), ...program.launcher]
   const words = ['env', '-C', program.folder, ...launch, ...program.words]
   const results = openFolder('ridealong-mpi-results-')

@@ -21,13 +21,17 @@ export interface SuiteProgram {
 /** How to find and build the sources of a suite. */
 export interface SourceOptions {
   readonly library: Library
+  /** The number of processes of a program that names none. */
   readonly ranks: number
   readonly include: readonly string[]
   /** The folder in which the programs are built. */
   readonly built: string
 }
 
-/** Returns a program for each source file in C below a folder. */
+/**
+ * Returns a program for each source file in C below a folder. The sources of MPI Bugs Initiative
+ * name the number of processes in a comment.
+ */
 export function findSources(folder: string, options: SourceOptions): readonly SuiteProgram[] {
   const { library, ranks, include, built } = options
   const compile = [`mpicc.${library}`, '-O1', '-w', '-pthread', ...include.map((one) => `-I${one}`)]
@@ -36,7 +40,9 @@ export function findSources(folder: string, options: SourceOptions): readonly Su
     .map((path) => {
       const program = join(built, path.replaceAll('/', '-').replace(/\.c$/, ''))
       const build = [...compile, path, '-o', program, '-lm']
-      return { title: path, folder, build, ranks, launcher: [], words: [program], env: {} }
+      const given = /\$ mpirun -np (\d+)/.exec(readFileSync(join(folder, path), 'utf8'))?.[1]
+      const own = given === undefined ? ranks : Number(given)
+      return { title: path, folder, build, ranks: own, launcher: [], words: [program], env: {} }
     })
 }
 
