@@ -73,6 +73,10 @@ function unpinnedBuilders(workflow: string): readonly string[] {
 t.test('images that run in the job with rights to publish are pinned by digest', async (t) => {
   const workflow = read('.github/workflows/release.yml')
   t.strictSame(unpinnedBuilders(workflow), [])
+  const rebuild = read('.github/workflows/rebuild.yml')
+  for (const name of ['IMAGES', 'BINFMT', 'BUILDKIT', 'SCANNER'])
+    t.equal(parse(rebuild).env[name], parse(workflow).env[name], `${name} of the weekly images`)
+  t.strictSame(unpinnedBuilders(rebuild), [])
   const floating = workflow.replace(/(BUILDKIT: \S+)@sha256:[0-9a-f]{64}/, '$1')
   t.equal(unpinnedBuilders(floating).length, 1, 'an image with only a tag is found')
   const byDefault = workflow.replace(/sbom: generator=.*/, 'sbom: true')

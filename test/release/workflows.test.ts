@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,6 +7,8 @@ import { parse } from 'yaml'
 import { MINORS } from '../cluster/machine/cluster.ts'
 
 const WORKFLOWS = fileURLToPath(new URL('../../.github/workflows', import.meta.url))
+
+const WEEKLY = /^\d+ \d+ \* \* \d$/
 
 const names = readdirSync(WORKFLOWS)
 const read = (name: string) => readFileSync(join(WORKFLOWS, name), 'utf8')
@@ -73,9 +76,28 @@ t.test(
   },
 )
 
+t.test('the images of the latest release are built again every week with fixes', async (t) => {
+  const { on, permissions, jobs } = parse(read('rebuild.yml'))
+  t.match(on.schedule, [{ cron: WEEKLY }])
+  t.strictSame(permissions, {})
+  t.strictSame(jobs.latest.permissions, { contents: 'read' })
+  const release = parse(read('release.yml')).jobs
+  t.strictSame(jobs.images.permissions, release.images.permissions)
+  t.strictSame(jobs.images.strategy.matrix, release.images.strategy.matrix)
+  const steps: readonly { name?: string; run?: string; with?: object }[] = jobs.images.steps
+  const find = (name: string) => steps.find((step) => step.name?.startsWith(name))
+  t.match(find('build and push'), { with: { pull: true, 'no-cache': true } })
+  const [, command = ''] = /^sed .* '(.*)' Dockerfile$/m.exec(find('remove')?.run ?? '') ?? []
+  const text = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8')
+  const { stdout } = spawnSync('sed', ['-E', command], { input: text, encoding: 'utf8' })
+  t.match(stdout, /^FROM node:\S+-slim AS node$/m)
+  t.notMatch(stdout, /^FROM .*@/m)
+})
+
 t.test('each pull request runs the script that CONTRIBUTING.md names', async (t) => {
   const { on, permissions, jobs } = parse(read('check.yml'))
   t.ok('pull_request' in on)
+  t.match(on.schedule, [{ cron: WEEKLY }], 'advisories about crates appear without a change')
   t.strictSame(permissions, {})
   t.strictSame(jobs.check.permissions, { contents: 'read' })
   t.equal(jobs.check.steps.at(-1).run, 'bash .ci/run')
@@ -83,7 +105,7 @@ t.test('each pull request runs the script that CONTRIBUTING.md names', async (t)
 
 t.test('each measurement, and each test of an hour, runs in a workflow every week', async (t) => {
   const { on, jobs } = parse(read('bench.yml'))
-  t.match(on.schedule, [{ cron: /^\d+ \d+ \* \* \d$/ }])
+  t.match(on.schedule, [{ cron: WEEKLY }])
   const commands: readonly string[] = jobs.bench.strategy.matrix.command
   const ran = new Set(commands.map((command) => command.split(' ')[0]))
   const packaged = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
