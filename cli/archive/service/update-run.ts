@@ -3,6 +3,7 @@ import { buildWarning, MAX_MESSAGE_LENGTH } from '../../../src/core/missed/warni
 import { printable } from '../../../src/core/text/printable.ts'
 import { hashedName } from '../../../src/lib/hashed-name.ts'
 import { rfc3339 } from '../../../src/lib/rfc3339.ts'
+import { maximum } from '../../../src/lib/statistics.ts'
 import type { ArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 import { type Retention, selectExpired } from '../../../src/runs/archive/retention.ts'
 import { camelCase } from '../../../src/runs/archive/run-conditions.ts'
@@ -113,7 +114,9 @@ function isExpired(
   now: number,
 ): boolean {
   if (!isOver(run.phase)) return false
-  const candidate = { ...metadata, ended: ended ?? now }
+  // The clock of a node can be behind. That of the apiserver has created the pods.
+  const created = maximum(run.pods.map(({ created }) => created)) ?? 0
+  const candidate = { ...metadata, ended: Math.max(ended ?? now, created) }
   const all = [...index.of(run.namespace), candidate]
   return selectExpired(all, retention, clock.now()).includes(candidate)
 }

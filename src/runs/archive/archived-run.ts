@@ -54,7 +54,8 @@ function readStatus(
   const hasEnded = phase !== undefined && isOver(phase)
   return {
     phase,
-    ended: hasEnded ? (readTime(status.ended) ?? created) : undefined,
+    // The clock of a node can be behind. That of the apiserver has created the object.
+    ended: hasEnded ? Math.max(readTime(status.ended) ?? 0, created) : undefined,
     podsSeen: typeof status.podsSeen === 'number' ? status.podsSeen : 0,
     hasRows: asFields(status.rows) !== undefined,
     times: new Map(asObjects(status.conditions).flatMap(readTransition)),

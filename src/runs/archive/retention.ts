@@ -10,7 +10,10 @@ export interface Retention {
 export interface AgingRun {
   readonly namespace: string
   readonly name: string
-  /** When it ended, in milliseconds since 1970; undefined while it goes on. */
+  /**
+   * When it ended, but not before its object was created, in milliseconds since 1970; undefined
+   * while it goes on.
+   */
   readonly ended: number | undefined
 }
 
