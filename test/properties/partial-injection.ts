@@ -25,7 +25,7 @@ const IMAGES = [...CATALOG.metrics.values()].flatMap(imagesOf)
 const UNKNOWN = ['nobody', 'perf-sysstaat', '"\\u202e', 'x'.repeat(300)]
 
 /** A review of a pod that requests several metrics, and the conditions of the review. */
-interface PartialCall {
+export interface PartialCall {
   readonly call: Call
   readonly conditions: Omit<Settings, 'catalog'>
 }
@@ -80,7 +80,7 @@ const requests = fc
   )
   .map(([known, unknown, word]) => [...(word ? [word] : []), ...unknown, ...known].join())
 
-const partialCalls: fc.Arbitrary<PartialCall> = fc
+export const partialCalls: fc.Arbitrary<PartialCall> = fc
   .record({
     call: fc.constantFrom('anything', 'tools', 'restricted').chain((leaning) => calls(leaning)),
     inject: requests,
@@ -111,7 +111,10 @@ function withInject({ body, namespace }: Call, inject: string): Call {
 }
 
 /** Reviews a pod; the patch must apply. */
-function answer(body: Json, settings: Settings): { reviewed: PodReview; pod: Json; patched: Json } {
+export function answer(
+  body: Json,
+  settings: Settings,
+): { reviewed: PodReview; pod: Json; patched: Json } {
   const review = readReview(body, scanBody(JSON.stringify(body)))
   if ('problem' in review) throw new Error(review.problem)
   const reviewed = reviewPod(review, settings)

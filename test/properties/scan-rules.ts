@@ -30,7 +30,7 @@ function changesOf({ metric: { tool } }: Observer, mode: Mode): Readonly<Record<
 }
 
 /** Returns pods with an altered observer or tool, by the name of the change. */
-function alteredPods({ observers, mode }: Injected, pod: Json): ReadonlyMap<string, Json> {
+export function alteredPods({ observers, mode }: Injected, pod: Json): ReadonlyMap<string, Json> {
   const altered = observers.flatMap((observer) => {
     const { name } = observer.metric
     return Object.entries(changesOf(observer, mode)).map(([what, change]) => {
@@ -49,7 +49,7 @@ function alteredPods({ observers, mode }: Injected, pod: Json): ReadonlyMap<stri
 }
 
 /** Changes that other webhooks make to pods and their containers, and that are not reported. */
-function withOthersWork(pod: Json): Json {
+export function withOthersWork(pod: Json): Json {
   const changed = withContainers(pod, (each) => {
     const volumeMounts = [...mapsOf(each.volumeMounts), { name: 'token', mountPath: '/token' }]
     const env = [...mapsOf(each.env), { name: 'ADDED', value: 'x' }]

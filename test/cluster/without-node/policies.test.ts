@@ -60,6 +60,7 @@ function podOf(annotations: object | undefined, spec: object = {}) {
 }
 
 const asks = (inject: string) => podOf({ 'ridealong.dev/inject': inject })
+const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
 const answered = (status: string, spec: object = {}) =>
   podOf({ 'ridealong.dev/inject': 'perf-sysstat,io-sysstat', 'ridealong.dev/status': status }, spec)
 
@@ -117,6 +118,9 @@ const PODS: readonly (readonly [string, object, readonly string[]])[] = [
   ['guard-silent', asks(' , '), []],
   ['guard-silent', asks(' false '), []],
   ['guard-silent', asks('disabled'), []],
+  // The webhook writes no status if the annotations have no room for it.
+  ['guard-silent', podOf({ ...ASKING, padding: 'x'.repeat(256 * 1024 - 500) }), []],
+  ['guard-silent', podOf({ ...ASKING, padding: 'x'.repeat(255 * 1024) }), [UNANSWERED]],
   ['guard-silent', asks('false, disabled ,false'), []],
   ['guard-silent', asks('perf-sysstat'), [UNANSWERED]],
   ['guard-silent', asks('true'), [UNANSWERED]],
