@@ -9,6 +9,9 @@ import { StandIn } from '../../stand-ins/apiserver.ts'
 import type { GrowingLog } from '../../stand-ins/growing-log.ts'
 import { NAMES } from '../../webhook/server.ts'
 
+/** When the containers of pods start. */
+const STARTED_AT = '2026-01-01T23:59:58Z'
+
 /** A simulated cluster with pods, their logs, and objects Run. */
 export interface World {
   readonly standIn: StandIn
@@ -20,13 +23,19 @@ export interface World {
   readonly namespace: string
 }
 
-/** Starts a simulated apiserver that also has logs, and stores objects Run. */
-export async function startWorld(t: Test): Promise<World> {
+/**
+ * Starts a simulated apiserver that also has logs, and stores objects Run.
+ *
+ * @param createdAt when objects Run are created, in RFC 3339 format; by default, when pods start
+ */
+export async function startWorld(t: Test, createdAt = STARTED_AT): Promise<World> {
   const authority = await makeAuthority()
   const [standIn, logs] = [new StandIn(), new Map<string, GrowingLog>()]
   const pair = await authority.issue({ names: NAMES })
   const server = createServer(pair, (request, response) => {
-    answer({ standIn, logs }, request, response).catch((error) => response.destroy(error))
+    answer({ standIn, logs, createdAt }, request, response).catch((error) =>
+      response.destroy(error),
+    )
   })
   const port = await freePort()
   await once(server.listen(port, '127.0.0.1'), 'listening')
@@ -40,7 +49,7 @@ export async function startWorld(t: Test): Promise<World> {
 const PATH = /namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/
 
 async function answer(
-  { standIn, logs }: Pick<World, 'standIn' | 'logs'>,
+  { standIn, logs, createdAt }: Pick<World, 'standIn' | 'logs'> & { readonly createdAt: string },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<unknown> {
@@ -52,8 +61,12 @@ async function answer(
   if (sub === 'log')
     return log === undefined ? send(404, { code: 404 }) : log.answer(response, searchParams)
   if (resource !== 'runs' || request.method === 'GET') return standIn.answer(request, response)
-  const body = JSON.parse((await text(request)) || '{}')
+  const body = withCreation(JSON.parse((await text(request)) || '{}'), createdAt)
   return send(200, changeRun(standIn, `${request.method}`, { namespace, name, body }))
+}
+
+function withCreation(object: RunStatus, creationTimestamp: string): object {
+  return { ...object, metadata: { ...object.metadata, creationTimestamp } }
 }
 
 /** Creates, deletes or changes an object Run. */
@@ -91,7 +104,7 @@ export function putPod(
   observer = 'vitals',
   ownerReferences: readonly object[] = [],
 ): void {
-  const startedAt = '2026-01-01T23:59:58Z'
+  const startedAt = STARTED_AT
   const running = { running: { startedAt } }
   const terminated = {
     exitCode: 0,
