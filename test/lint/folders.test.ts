@@ -59,5 +59,5 @@ for (const name of ['src/core/decides', 'src/decide', 'webhook/decide', 'certs/s
 }
 
 t.test('a test outside the mirrored folders may have any name', async (t) => {
-  t.strictSame(findStrayTests([...CODE, 'test/properties/any.test.ts', 'test/cases.test.ts']), [])
+  t.strictSame(findStrayTests([...CODE, 'test/properties/any.test.ts', 'test/any.test.ts']), [])
 })

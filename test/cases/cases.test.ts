@@ -2,11 +2,20 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
-import { readRecording } from '../cli/shared/recording.ts'
-import { buildReviewer } from '../cli/shared/settings.ts'
-import { runCases } from '../cli/test/test.ts'
-import type { Review } from '../src/core/review.ts'
-import type { PodReview } from '../src/core/review-pod.ts'
+import { readRecording } from '../../cli/shared/recording.ts'
+import { buildReviewer } from '../../cli/shared/settings.ts'
+import { runCases } from '../../cli/test/test.ts'
+import type { Review } from '../../src/core/review.ts'
+import type { PodReview } from '../../src/core/review-pod.ts'
+import {
+  installersAdded,
+  isGuaranteed,
+  type Json,
+  mapOf,
+  mapsOf,
+  restrictedProblems,
+  withoutObservers,
+} from '../properties/arbitrary.ts'
 import {
   CASE_NAMES,
   CASE_NAMESPACES,
@@ -17,16 +26,7 @@ import {
   type Group,
   groupOf,
   reviewFile,
-} from './cases/read.ts'
-import {
-  installersAdded,
-  isGuaranteed,
-  type Json,
-  mapOf,
-  mapsOf,
-  restrictedProblems,
-  withoutObservers,
-} from './properties/arbitrary.ts'
+} from './read.ts'
 
 /** The expected answer to a recording, written before the code that computes the answer. */
 interface Row {
