@@ -8,6 +8,9 @@ import { type Apiserver, parse } from '../apiserver.ts'
  */
 export const PAGE = '1000'
 
+/** The objects per page after a page has not arrived in time: a pod can have 1.5 MB. */
+export const SMALL_PAGE = '50'
+
 /** All objects of a resource at one resourceVersion. */
 export interface Listed<Item> {
   readonly items: readonly Item[]
@@ -21,6 +24,8 @@ export interface ListOptions<Item> {
   readonly selector?: string | undefined
   /** The timeout for one page, in milliseconds. */
   readonly answerMs: number
+  /** The number of objects per page. */
+  readonly limit?: typeof PAGE | typeof SMALL_PAGE
   readonly signal: AbortSignal
   itemOf(object: unknown): Item | undefined
 }
@@ -43,11 +48,11 @@ export interface ListPart {
  * @throws ApiError (410 if the continue token of a page has expired), or a network error
  */
 export async function* listParts(options: PartOptions): AsyncGenerator<ListPart> {
-  const { api, path, selector, answerMs } = options
+  const { api, path, selector, answerMs, limit = PAGE } = options
   let token = ''
   do {
     const signal = AbortSignal.any([options.signal, AbortSignal.timeout(answerMs)])
-    const query = { limit: PAGE, ...selecting(selector), ...(token && { continue: token }) }
+    const query = { limit, ...selecting(selector), ...(token && { continue: token }) }
     const splitter = createListSplitter()
     for await (const text of api.read({ path, query, signal })) {
       yield { items: splitter.push(text).map(parse), metadata: undefined }

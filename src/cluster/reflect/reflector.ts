@@ -1,7 +1,7 @@
 import { errorMessage } from '../../lib/error-message.ts'
 import { type Backoff, backoffMs, jittered, pauseInBackground } from '../../lib/pause.ts'
 import type { Apiserver } from '../apiserver.ts'
-import { list } from './list.ts'
+import { list, PAGE, SMALL_PAGE } from './list.ts'
 import { Broken, watch } from './watch.ts'
 
 /** Keeps a store up to date with the apiserver. If an update fails, the store keeps its content. */
@@ -73,6 +73,8 @@ interface ReflectorState {
   /** The number of failures since the store last matched the apiserver. */
   failures: number
   position: Position | undefined
+  /** The number of objects per page of a list. */
+  limit: typeof PAGE | typeof SMALL_PAGE
 }
 
 /**
@@ -90,6 +92,7 @@ export function startReflector<Item>(options: ReflectorOptions<Item>): Reflector
     trouble: undefined,
     failures: 0,
     position: undefined,
+    limit: PAGE,
   }
   const turn = async () => {
     if (!isFresh(state.position)) state.position = await takeList(options, state, signal)
@@ -134,18 +137,23 @@ async function takeList<Item>(
 ) {
   const { api, path, selector, itemOf, collection, pace } = options
   const start = performance.now()
-  const { items, resourceVersion } = await list({
-    api,
-    path,
-    selector,
-    itemOf,
-    answerMs: pace.answerMs,
-    signal,
+  const { answerMs } = pace
+  const { limit } = state
+  const listed = list({ api, path, selector, itemOf, answerMs, limit, signal })
+  const { items, resourceVersion } = await listed.catch((error: unknown) => {
+    // A whole page of large objects would be late again.
+    if (isTimeout(error)) state.limit = SMALL_PAGE
+    throw error
   })
   collection.settleAll(items, resourceVersion)
   state.isListed = true
   beInStep(state, start)
   return { resourceVersion, listAt: performance.now() + jittered(pace.relistMs) }
+}
+
+/** The error of `AbortSignal.timeout`. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError'
 }
 
 /** @throws Broken if the watch ends too early, or another error of `watch` */
