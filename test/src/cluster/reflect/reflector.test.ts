@@ -33,6 +33,7 @@ t.test('objects that are too large for a page in its time are listed in small pa
   })
   t.teardown(() => reflector.stop())
   await until('the objects are listed', () => reflector.isListed)
-  t.strictSame(listed, [[{}]])
-  t.strictSame(limits, ['1000', '50'])
+  // The watch gets no answer either, so the objects are listed again and again.
+  t.strictSame(listed[0], [{}])
+  t.strictSame(limits.slice(0, 2), ['1000', '50'])
 })
