@@ -138,6 +138,9 @@ const WITH_OPERATORS = [
 /** Tests that need image volumes, which the containerd of this machine may not have. */
 const WITH_IMAGE_VOLUMES: readonly string[] = ['image-volumes']
 
+/** Tests with restart policies of ordinary containers, which Kubernetes 1.30 refuses. */
+const WITH_RESTART_RULES: readonly string[] = ['attempts', 'run-time']
+
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
 function tell(what: string, seconds: number): void {
@@ -208,7 +211,7 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   const turn = options.longByTurns ? today() % TURNS : undefined
   const due = LONG.filter((_, index) => options.all || index % TURNS === turn)
   const usual = EVERY_TEST.filter((name) => due.includes(name) || !LONG.includes(name))
-  const able = withoutImageVolumes(names.length === 0 ? usual : names, containerd)
+  const able = withoutUnable(names.length === 0 ? usual : names, options)
   const { chosen, isWhole } = withoutOperators(able, options)
   if (chosen.length === 0) return isWhole
   await timed(`build Kubernetes ${minor}`, () => programsOf(minor, say))
@@ -226,12 +229,17 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   return isWhole && ends.every((hasPassed) => hasPassed)
 }
 
-/** Skips the tests in WITH_IMAGE_VOLUMES if the containerd of the node may have none. */
-function withoutImageVolumes(names: readonly string[], containerd: Containerd): readonly string[] {
-  const skipped = containerd === '2' ? [] : WITH_IMAGE_VOLUMES
-  const concerned = names.filter((name) => skipped.includes(name))
-  if (concerned.length > 0) say(`skipped without --containerd 2: ${concerned.join(', ')}`)
-  return names.filter((name) => !skipped.includes(name))
+/** Skips the tests that this containerd or this Kubernetes cannot run. */
+function withoutUnable(names: readonly string[], { kubernetes, containerd }: Options) {
+  const skipped: Readonly<Record<string, readonly string[]>> = {
+    'without --containerd 2': containerd === '2' ? [] : WITH_IMAGE_VOLUMES,
+    'with Kubernetes 1.30': kubernetes === '1.30' ? WITH_RESTART_RULES : [],
+  }
+  return Object.entries(skipped).reduce((able, [reason, unable]) => {
+    const concerned = able.filter((name) => unable.includes(name))
+    if (concerned.length > 0) say(`skipped ${reason}: ${concerned.join(', ')}`)
+    return able.filter((name) => !concerned.includes(name))
+  }, names)
 }
 
 /**
