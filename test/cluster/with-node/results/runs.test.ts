@@ -250,7 +250,7 @@ t.test('runs and their cards', { timeout: 400_000 }, async (t) => {
   t.strictSame(counts['jobset/train'], { observed: 3, expected: 3 })
   failuresAreNamed(t, cards)
   await numbersAreThoseOfTheKernel(t, cluster, cards)
-  await adviceIsRefused(t, kubeconfig)
+  await adviceIsRefused(t, kubeconfig, cards.get('job/throttled'))
   await adviceIsEnough(t, cluster, kubeconfig)
 })
 
@@ -356,18 +356,22 @@ async function rowsAreStored(t: Test, cluster: Cluster, kubeconfig: string): Pro
   }
 }
 
-async function adviceIsRefused(t: Test, kubeconfig: string): Promise<void> {
+async function adviceIsRefused(t: Test, kubeconfig: string, throttledCard: Card): Promise<void> {
   const words = [...HERE, '--kubeconfig', kubeconfig, '--advice']
   const killed = await run(['runs', 'job/killed', ...words])
   t.match(killed, {
     code: 1,
     out: /^# container app needs at least .* \(memory peak of its cgroup/m,
   })
+  // On a busy machine, the job may get less than its limit.
+  const isThrottled = throttledCard.findings.some(({ rule }: Card) => rule === 'throttled')
   const throttled = await run(['runs', 'job/throttled', ...words])
-  t.match(throttled, {
-    code: 1,
-    out: /^# no advice: .*(used up its CPU limit .*; it needs more than it used|not at its end)$/m,
-  })
+  if (!isThrottled) t.equal(throttled.code, 0, 'the machine was too busy for its limit')
+  else
+    t.match(throttled, {
+      code: 1,
+      out: /^# no advice: .*(used up its CPU limit .*; it needs more than it used|not at its end)$/m,
+    })
 }
 
 /** Loads of known use, which request too much memory or too little of a processor. */
