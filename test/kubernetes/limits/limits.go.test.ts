@@ -109,7 +109,7 @@ t.test('a pod gets observers exactly if Kubernetes admits it with them', async (
   t.comment(Object.fromEntries(words))
   t.strictSame([...words.keys()].sort(), ['injected', 'limit-range', 'partly', 'quota'])
   for (const [word, count] of words)
-    t.ok(count > 30, `${word}: ${count} pods; the test needs more than 30`)
+    t.ok(count > 5, `${word}: ${count} pods; the test needs more than 5`)
   const installed = outcomes.filter(({ word, pod }) => {
     return word === 'injected' && JSON.stringify(pod).includes('cpu-profile')
   })
