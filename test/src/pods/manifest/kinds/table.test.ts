@@ -3,6 +3,7 @@ import { annotate } from '../../../../../src/pods/manifest/annotate.ts'
 import { valueAt } from '../../../../../src/pods/manifest/kinds/paths.ts'
 import { findMissedPods } from '../../../../../src/pods/manifest/missed-pods.ts'
 import { readManifests } from '../../../../../src/pods/manifest/read.ts'
+import { BATCH_KINDS, type KindRow } from './kinds-batch.ts'
 
 const ASK = { 'ridealong.dev/inject': 'true' }
 const SLINKY = 'slinky.slurm.net/v1beta1'
@@ -19,7 +20,8 @@ const POD_METADATA = ['spec.podTemplate.podMetadata.annotations']
 /**
  * Kinds, the line of their operator that copies the annotations, a spec, and the annotated fields.
  */
-const KINDS: readonly (readonly [string, string, string, string, readonly string[]])[] = [
+const KINDS: readonly KindRow[] = [
+  ...BATCH_KINDS,
   [SLINKY, 'NodeSet', `${BUILDER}/workerbuilder/worker_app.go:44`, NODES, TEMPLATE],
   [SLINKY, 'LoginSet', `${BUILDER}/loginbuilder/login_app.go:79`, '{}', TEMPLATE],
   [SLINKY, 'Controller', `${BUILDER}/controllerbuilder/controller_app.go:38`, '{}', TEMPLATE],
