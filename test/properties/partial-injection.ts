@@ -13,7 +13,7 @@ import { readReview } from '../../src/core/review.ts'
 import { type PodReview, reviewPod, type Settings } from '../../src/core/review-pod.ts'
 import { limitRange, resourceQuota } from '../src/core/build.ts'
 import { type Call, calls, type Json, mapOf, mapsOf, withoutObservers } from './arbitrary.ts'
-import { checkScan } from './scan-rules.ts'
+import { checkScan, statusOf } from './scan-rules.ts'
 
 /** The built-in metrics, metrics that exclude each other, and metrics that need privileges. */
 export const CATALOG: Catalog = await loadCatalog({
@@ -176,13 +176,6 @@ function checkResolved(decision: Injected, pod: Json, { namespace }: Settings): 
   assert.ok(observers.every(({ metric }) => metric.tool === undefined || namespace.allowsTools))
   const own = [mapOf(pod.spec).initContainers, mapOf(pod.spec).containers].flatMap(mapsOf)
   assert.ok(own.every(({ name }) => !added.includes(`${name}`)))
-}
-
-function statusOf(patched: Json): Json {
-  const text = `${mapOf(mapOf(patched.metadata).annotations)['ridealong.dev/status']}`
-  assert.ok(text.length <= 768)
-  assert.ok(/^[\x20-\x7e]*$/.test(text))
-  return JSON.parse(text)
 }
 
 /** Checks that the status names the observers, and the first left metrics with their reasons. */

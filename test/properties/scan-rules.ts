@@ -16,7 +16,7 @@ function withContainers(pod: Json, change: Change): Json {
   return { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } }
 }
 
-/** Changes by which an observer no longer does what was requested, by name. */
+/** Returns changes that stop the work of an observer, by the name of the change. */
 function changesOf({ metric: { tool } }: Observer, mode: Mode): Readonly<Record<string, Change>> {
   return {
     'is missing': () => [],
@@ -60,8 +60,19 @@ export function withOthersWork(pod: Json): Json {
   return { ...changed, spec: { ...spec, containers } }
 }
 
-function statusOf(pod: Json): { left?: unknown; variables?: readonly string[] } {
-  return JSON.parse(`${mapOf(mapOf(pod.metadata).annotations)['ridealong.dev/status']}`)
+/** The fields of a status, as far as the rules read them. */
+interface Status {
+  readonly metrics?: readonly string[]
+  readonly left?: unknown
+  readonly variables?: readonly string[]
+}
+
+/** Returns the status that the webhook has written, and checks its length and its characters. */
+export function statusOf(patched: Json): Status {
+  const text = `${mapOf(mapOf(patched.metadata).annotations)['ridealong.dev/status']}`
+  assert.ok(text.length <= 768)
+  assert.ok(/^[\x20-\x7e]*$/.test(text))
+  return JSON.parse(text)
 }
 
 /** A pod that the webhook has answered. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { rfc3339 } from '../../../src/lib/rfc3339.ts'
 import { type GrowingLog, growingLog } from '../../stand-ins/growing-log.ts'
 import { recordedLog } from './observers.ts'
 import { CONTROLLER, type World } from './world.ts'
@@ -32,8 +33,6 @@ interface HostilePod {
   /** Whether it belongs to the only workload of its namespace. */
   readonly isOfWorkload?: boolean
 }
-
-const rfc3339 = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 

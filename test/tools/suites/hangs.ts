@@ -1,8 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run } from '../../cli/command.ts'
-import { openFolder } from '../../observers/pod.ts'
 import { type Library, mpirun } from '../mpi/programs.ts'
 import { tracedPod } from '../mpi/traced-pod.ts'
 import { NATIVE } from '../watched-pod.ts'
@@ -38,14 +35,16 @@ export async function findHangs(
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))
-  const counts = [false, true].map((isEnded) => {
-    const kind = seen.filter(({ end }) => isEnded === (end !== undefined))
-    return { all: kind.length, found: kind.filter(({ found }) => found !== undefined).length }
-  })
-  const [hanging = { all: 0, found: 0 }, ended = hanging] = counts
-  say(`hang: ${hanging.all}, with the finding: ${hanging.found}`)
-  say(`ended: ${ended.all}, with the finding: ${ended.found}`)
-  return ended.found === 0 && hanging.found >= 0.95 * hanging.all
+  const ended = seen.filter(({ end }) => end !== undefined)
+  const hanging = seen.filter(({ end }) => end === undefined)
+  const [wrong, right] = [countFound(ended), countFound(hanging)]
+  say(`hang: ${hanging.length}, with the finding: ${right}`)
+  say(`ended: ${ended.length}, with the finding: ${wrong}`)
+  return wrong === 0 && right >= 0.95 * hanging.length
+}
+
+function countFound(programs: readonly Watched[]): number {
+  return programs.filter(({ found }) => found !== undefined).length
 }
 
 function describe({ end, found }: Watched): string {
@@ -62,7 +61,7 @@ interface Found {
   readonly seconds: number
 }
 
-/** What was seen of a program. */
+/** How a program ended, and the finding about it. */
 interface Watched {
   /** The exit code or the signal; undefined if the program had not ended. */
   readonly end: string | undefined
@@ -70,9 +69,10 @@ interface Watched {
   readonly found: Found | undefined
 }
 
-/** Where a program is in a pod, and how long it has run. */
+/** A program that runs in a pod. */
 interface Started {
   readonly ended: Promise<number | string>
+  /** Returns the log of the observer. */
   readonly log: () => string
   /** Returns the seconds since its start. */
   readonly passed: () => number
@@ -113,9 +113,7 @@ async function watch({ ended, log, passed }: Started, seconds: number): Promise<
 
 /** Returns the first sentence of a finding `no-progress` in the report of a log. */
 async function findSentence(log: string): Promise<string | undefined> {
-  const path = join(openFolder('ridealong-hang-'), 'mpi-trace.log')
-  writeFileSync(path, log)
-  const { out } = await run(['report', path, '-o', 'json'])
+  const { out } = await run(['report', '-', '-o', 'json'], log)
   if (out === '') return
   const { findings } = JSON.parse(out) as {
     readonly findings: readonly { readonly rule: string; readonly sentence: string }[]

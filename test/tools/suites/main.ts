@@ -1,4 +1,4 @@
-/** `npm run test:suites` runs programs of others with mpi-trace. */
+/** `npm run test:suites` runs programs of others with and without mpi-trace. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
