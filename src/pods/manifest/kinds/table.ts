@@ -116,7 +116,7 @@ const ARGO =
  * define the path or copy the annotations. The schema of each kind's CustomResourceDefinition has
  * the path, so that the API server does not drop the annotations.
  */
-const KINDS: readonly Kind[] = [
+export const KINDS: readonly Kind[] = [
   { group: '', kind: 'Namespace', annotations: ['metadata.annotations'] },
   { group: '', kind: 'Pod', templates: [''] },
   { group: '', kind: 'PodTemplate', templates: ['template'] },
@@ -244,7 +244,8 @@ const KINDS: readonly Kind[] = [
   },
   // Tekton copies the annotations of a Task to its TaskRuns, and those of a Pipeline to its
   // PipelineRuns (tektoncd/pipeline 3ee1745 pkg/reconciler/taskrun/taskrun.go and
-  // pkg/reconciler/pipelinerun/pipelinerun.go).
+  // pkg/reconciler/pipelinerun/pipelinerun.go). For a ClusterTask, a kind that Tekton has removed,
+  // 0.68 did the same (c6d38c9d pkg/reconciler/taskrun/resources/taskref.go), but 0.56 did not.
   { group: 'tekton.dev', kind: 'Task', annotations: ['metadata.annotations'] },
   { group: 'tekton.dev', kind: 'ClusterTask', annotations: ['metadata.annotations'] },
   { group: 'tekton.dev', kind: 'Pipeline', annotations: ['metadata.annotations'] },
@@ -379,8 +380,8 @@ const KINDS: readonly Kind[] = [
     annotations: ['spec.template.cliques.*.annotations'],
   },
   { group: 'grove.io', kind: 'PodClique', annotations: ['metadata.annotations'] },
-  // ai-dynamo/dynamo deploy/operator/internal/dynamo/graph.go, generateAnnotations: services in
-  // v1alpha1, components in v1beta1.
+  // ai-dynamo/dynamo 0d597e7c and 2a6da14c8 deploy/operator/internal/dynamo/graph.go,
+  // generateAnnotations: services in v1alpha1, components in v1beta1.
   {
     group: 'nvidia.com',
     kind: 'DynamoGraphDeployment',

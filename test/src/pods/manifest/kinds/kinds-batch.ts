@@ -1,20 +1,19 @@
-/** A kind, the line of its operator, a spec, and the annotated fields. */
-export type KindRow = readonly [string, string, string, string, readonly string[]]
+import { type KindRow, OBJECT, POD, TEMPLATE, TEMPLATED } from './kind-row.ts'
 
-const API = 'kubernetes/api 10b39a39b'
 const LWS = 'kubernetes-sigs/lws 060ab4d pkg/controllers'
+const TRAINER = 'kubeflow/trainer 8c0f505 pkg'
+const VOLCANO = 'volcano-sh/volcano ed72c7c pkg/controllers'
 const RAY = 'ray-project/kuberay feeaf72 ray-operator/controllers/ray'
-const SPARK = 'kubeflow/spark-operator 38082f3 internal/controller/sparkapplication'
-const TEKTON = 'tektoncd/pipeline 3ee1745 pkg'
-const NIM = 'NVIDIA/k8s-nim-operator f63f74d'
-const POD = '{containers: [{name: main, image: a}]}'
-const TEMPLATED = `{template: {spec: ${POD}}}`
-const TEMPLATE = ['spec.template.metadata.annotations']
-const SPEC = ['spec.annotations']
-const OBJECT = ['metadata.annotations']
+const SLINKY = 'slinky.slurm.net/v1beta1'
+const BUILDER = 'SlinkyProject/slurm-operator f2ed3fc5 internal/builder'
+const GROVE = 'ai-dynamo/grove fcc3b3bb operator/internal/controller'
 const GROUP = `{leaderWorkerTemplate: {size: 2, workerTemplate: {spec: ${POD}}}}`
 const NODE = `[{name: node, template: {spec: ${TEMPLATED}}}]`
+const TASKS = `[{name: a, template: {spec: ${POD}}}]`
 const RAY_HEAD = `{headGroupSpec: ${TEMPLATED}}`
+const RAY_CLUSTER = `{headGroupSpec: ${TEMPLATED}, workerGroupSpecs: [${TEMPLATED}]}`
+const NODES = '{replicas: 4, slurmd: {image: a}, template: {spec: {nodeSelector: {a: b}}}}'
+const CLIQUES = `[{name: a, spec: {podSpec: ${POD}}}, {name: b, spec: {podSpec: ${POD}}}]`
 
 function trainingJob(kind: string, name: string, line: string): KindRow {
   const source = `kubeflow/training-operator 6f74c7f6b pkg/apis/kubeflow.org/v1/${line}`
@@ -23,22 +22,14 @@ function trainingJob(kind: string, name: string, line: string): KindRow {
   return ['kubeflow.org/v1', kind, source, `{${field}: {Worker: ${TEMPLATED}}}`, paths]
 }
 
-/** Kinds of Kubernetes, and of operators of batch jobs and of services. */
+function trainingRuntime(kind: string, line: string): KindRow {
+  const path = 'spec.template.spec.replicatedJobs.0.template.spec.template.metadata.annotations'
+  const spec = `{template: {spec: {replicatedJobs: ${NODE}}}}`
+  return ['trainer.kubeflow.org/v1alpha1', kind, `${TRAINER}/${line}`, spec, [path]]
+}
+
+/** Kinds of operators of batch jobs and of their clusters. */
 export const BATCH_KINDS: readonly KindRow[] = [
-  ['v1', 'Pod', `${API} core/v1/types.go:5796`, POD, OBJECT],
-  ['v1', 'ReplicationController', `${API} core/v1/types.go:5917`, TEMPLATED, TEMPLATE],
-  ['apps/v1', 'StatefulSet', `${API} apps/v1/types.go:225`, TEMPLATED, TEMPLATE],
-  ['apps/v1', 'Deployment', `${API} apps/v1/types.go:431`, TEMPLATED, TEMPLATE],
-  ['apps/v1', 'DaemonSet', `${API} apps/v1/types.go:711`, TEMPLATED, TEMPLATE],
-  ['apps/v1', 'ReplicaSet', `${API} apps/v1/types.go:935`, TEMPLATED, TEMPLATE],
-  ['batch/v1', 'Job', `${API} batch/v1/types.go:407`, TEMPLATED, TEMPLATE],
-  [
-    'batch/v1',
-    'CronJob',
-    `${API} batch/v1/types.go:828`,
-    `{jobTemplate: {spec: ${TEMPLATED}}}`,
-    ['spec.jobTemplate.spec.template.metadata.annotations'],
-  ],
   [
     'jobset.x-k8s.io/v1alpha2',
     'JobSet',
@@ -72,19 +63,54 @@ export const BATCH_KINDS: readonly KindRow[] = [
   trainingJob('XGBoostJob', 'xgb', 'xgboost_types.go:54'),
   trainingJob('PaddleJob', 'paddle', 'paddlepaddle_types.go:87'),
   trainingJob('JAXJob', 'jax', 'jax_types.go:79'),
+  trainingRuntime('TrainingRuntime', 'apis/trainer/v1alpha1/trainingruntime_types.go:132'),
+  trainingRuntime('ClusterTrainingRuntime', 'runtime/core/clustertrainingruntime.go:78'),
   [
     'trainer.kubeflow.org/v1alpha1',
-    'TrainingRuntime',
-    'kubeflow/trainer 8c0f505 pkg/apis/trainer/v1alpha1/trainingruntime_types.go:132',
-    `{template: {spec: {replicatedJobs: ${NODE}}}}`,
-    ['spec.template.spec.replicatedJobs.0.template.spec.template.metadata.annotations'],
+    'TrainJob',
+    `${TRAINER}/runtime/core/trainingruntime.go:280`,
+    '{}',
+    [
+      'spec.runtimePatches.0.trainingRuntimeSpec.template.spec.replicatedJobs.0.template.spec.' +
+        'template.metadata.annotations',
+    ],
   ],
   [
     'batch.volcano.sh/v1alpha1',
     'Job',
-    'volcano-sh/volcano ed72c7c pkg/controllers/job/job_controller_util.go:47',
-    `{tasks: [{name: a, template: {spec: ${POD}}}]}`,
+    `${VOLCANO}/job/job_controller_util.go:47`,
+    `{tasks: ${TASKS}}`,
     ['spec.tasks.0.template.metadata.annotations'],
+  ],
+  [
+    'batch.volcano.sh/v1alpha1',
+    'CronJob',
+    `${VOLCANO}/cronjob/cronjob_controller_util.go:275`,
+    `{jobTemplate: {spec: {tasks: ${TASKS}}}}`,
+    ['spec.jobTemplate.spec.tasks.0.template.metadata.annotations'],
+  ],
+  [
+    'flow.volcano.sh/v1alpha1',
+    'JobTemplate',
+    `${VOLCANO}/jobflow/jobflow_controller_action.go:274`,
+    `{tasks: ${TASKS}}`,
+    ['spec.tasks.0.template.metadata.annotations'],
+  ],
+  [
+    'flow.volcano.sh/v1alpha1',
+    'JobFlow',
+    `${VOLCANO}/jobflow/jobflow_controller_action.go:274`,
+    '{flows: [{name: a}]}',
+    /annotate the JobTemplates$/,
+  ],
+  [
+    'ray.io/v1',
+    'RayCluster',
+    `${RAY}/common/pod.go:218, 596`,
+    RAY_CLUSTER,
+    ['headGroupSpec', 'workerGroupSpecs.0'].map((group) => {
+      return `spec.${group}.template.metadata.annotations`
+    }),
   ],
   [
     'ray.io/v1',
@@ -92,6 +118,13 @@ export const BATCH_KINDS: readonly KindRow[] = [
     `${RAY}/rayjob_controller.go:1017`,
     `{rayClusterSpec: ${RAY_HEAD}}`,
     ['spec.rayClusterSpec.headGroupSpec.template.metadata.annotations'],
+  ],
+  [
+    'ray.io/v1',
+    'RayCronJob',
+    `${RAY}/raycronjob_controller.go:182`,
+    `{jobTemplate: {rayClusterSpec: ${RAY_HEAD}}}`,
+    ['spec.jobTemplate.rayClusterSpec.headGroupSpec.template.metadata.annotations'],
   ],
   [
     'ray.io/v1',
@@ -115,55 +148,43 @@ export const BATCH_KINDS: readonly KindRow[] = [
     ['spec.pod.annotations'],
   ],
   [
-    'sparkoperator.k8s.io/v1beta2',
-    'SparkApplication',
-    `${SPARK}/submission.go:418, 785`,
-    '{driver: {cores: 1}, executor: {instances: 2}}',
-    ['spec.driver.annotations', 'spec.executor.annotations'],
+    'ensemble.flux-framework.org/v1alpha1',
+    'Ensemble',
+    'converged-computing/ensemble-operator 31bf039 api/v1alpha1/ensemble_types.go:50',
+    '{members: [{minicluster: {spec: {size: 4}}}, {type: other}]}',
+    ['spec.members.0.minicluster.spec.pod.annotations'],
   ],
-  ['tekton.dev/v1', 'TaskRun', `${TEKTON}/pod/pod.go:506`, '{}', OBJECT],
+  [SLINKY, 'NodeSet', `${BUILDER}/workerbuilder/worker_app.go:44`, NODES, TEMPLATE],
+  [SLINKY, 'LoginSet', `${BUILDER}/loginbuilder/login_app.go:79`, '{}', TEMPLATE],
+  [SLINKY, 'Controller', `${BUILDER}/controllerbuilder/controller_app.go:38`, '{}', TEMPLATE],
+  [SLINKY, 'RestApi', `${BUILDER}/restapibuilder/restapi_app.go:43`, '{}', TEMPLATE],
+  [SLINKY, 'Accounting', `${BUILDER}/accountingbuilder/accounting_app.go:37`, '{}', TEMPLATE],
   [
-    'tekton.dev/v1',
-    'PipelineRun',
-    `${TEKTON}/reconciler/pipelinerun/pipelinerun.go:1796`,
-    '{}',
+    'slurm.nebius.ai/v1alpha1',
+    'NodeSet',
+    'nebius/soperator c238d993 internal/render/worker/statefulset.go:239',
+    '{replicas: 2}',
+    ['spec.workerAnnotations'],
+  ],
+  [
+    'grove.io/v1alpha1',
+    'PodCliqueSet',
+    `${GROVE}/podcliqueset/components/podclique/podclique.go:309`,
+    `{template: {cliques: ${CLIQUES}}}`,
+    ['spec.template.cliques.0.annotations', 'spec.template.cliques.1.annotations'],
+  ],
+  [
+    'grove.io/v1alpha1',
+    'PodClique',
+    `${GROVE}/podclique/components/pod/pod.go:155`,
+    `{podSpec: ${POD}}`,
     OBJECT,
   ],
-  ['tekton.dev/v1', 'Task', `${TEKTON}/reconciler/taskrun/taskrun.go:1328`, '{}', OBJECT],
   [
-    'tekton.dev/v1',
-    'Pipeline',
-    `${TEKTON}/reconciler/pipelinerun/pipelinerun.go:1976`,
-    '{}',
-    OBJECT,
-  ],
-  [
-    'apps.nvidia.com/v1alpha1',
-    'NIMService',
-    `${NIM} api/apps/v1alpha1/nimservice_types.go:1285`,
-    '{replicas: 1}',
-    SPEC,
-  ],
-  [
-    'production-stack.vllm.ai/v1alpha1',
-    'VLLMRuntime',
-    'vllm-project/production-stack a6c01db operator/internal/controller/' +
-      'vllmruntime_controller.go:821',
-    '{}',
-    ['spec.deploymentConfig.podAnnotations'],
-  ],
-  [
-    'monitoring.coreos.com/v1',
-    'Alertmanager',
-    'prometheus-operator/prometheus-operator 6adcebc pkg/alertmanager/statefulset.go:409',
-    '{}',
-    ['spec.podMetadata.annotations'],
-  ],
-  [
-    'monitoring.coreos.com/v1',
-    'ThanosRuler',
-    'prometheus-operator/prometheus-operator 6adcebc pkg/thanos/statefulset.go:422',
-    '{}',
-    ['spec.podMetadata.annotations'],
+    'elastic.iml.github.io/v1alpha1',
+    'ElasticJob',
+    'intelligent-machine-learning/dlrover 7c3e9648 go/elasticjob/pkg/common/api/v1/types.go:94',
+    `{replicaSpecs: {worker: {replicas: 2, template: {spec: ${POD}}}}}`,
+    ['spec.replicaSpecs.worker.template.metadata.annotations'],
   ],
 ]
