@@ -107,6 +107,9 @@ const WORKSPACE_ANNOTATIONS = 'spec.podTemplate.podMetadata.annotations'
 
 const LLM_WORKLOADS = ['spec.annotations', 'spec.prefill?.annotations']
 
+/** The workers of a runtime for several nodes do not get the annotations of its other pods. */
+const RUNTIME_ANNOTATIONS = ['spec.annotations', 'spec.workerSpec?.annotations']
+
 const ARGO =
   'its pods cannot have observers: Argo Workflows signals process 1, which is not the ' +
   'application in a shared process namespace'
@@ -297,8 +300,8 @@ export const KINDS: readonly Kind[] = [
       'spec.explainer?.annotations',
     ],
   },
-  { group: 'serving.kserve.io', kind: 'ServingRuntime', annotations: ['spec.annotations'] },
-  { group: 'serving.kserve.io', kind: 'ClusterServingRuntime', annotations: ['spec.annotations'] },
+  { group: 'serving.kserve.io', kind: 'ServingRuntime', annotations: RUNTIME_ANNOTATIONS },
+  { group: 'serving.kserve.io', kind: 'ClusterServingRuntime', annotations: RUNTIME_ANNOTATIONS },
   { group: 'serving.kserve.io', kind: 'LLMInferenceService', annotations: LLM_WORKLOADS },
   { group: 'serving.kserve.io', kind: 'LLMInferenceServiceConfig', annotations: LLM_WORKLOADS },
   // NVIDIA/k8s-nim-operator f63f74d api/apps/v1alpha1/nimservice_types.go,

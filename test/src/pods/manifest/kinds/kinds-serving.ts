@@ -16,6 +16,10 @@ const WORKSPACES =
   'kubeflow/notebooks 8b610577 workspaces/controller/internal/controller/workspace_controller.go'
 const POD_METADATA = ['spec.podTemplate.podMetadata.annotations']
 
+/** The worker of a runtime has annotations of its own. */
+const RUNTIME = `{containers: [{name: a}], workerSpec: {containers: [{name: a}]}}`
+const RUNTIME_PATHS = ['spec.annotations', 'spec.workerSpec.annotations']
+
 function nemo(name: string, line: string): KindRow {
   return [NIM_GROUP, `Nemo${name}`, `${NIM_TYPES}/nemo_${line}`, '{}', SPEC]
 }
@@ -46,16 +50,16 @@ export const SERVING_KINDS: readonly KindRow[] = [
   [
     'serving.kserve.io/v1alpha1',
     'ServingRuntime',
-    `${COMPONENTS}/predictor.go:517`,
-    '{containers: [{name: a}]}',
-    SPEC,
+    `${COMPONENTS}/predictor.go:517, 550`,
+    RUNTIME,
+    RUNTIME_PATHS,
   ],
   [
     'serving.kserve.io/v1alpha1',
     'ClusterServingRuntime',
     `${KSERVE}/v1beta1/inferenceservice/utils/utils.go:317`,
-    '{containers: [{name: a}]}',
-    SPEC,
+    RUNTIME,
+    RUNTIME_PATHS,
   ],
   [
     'serving.kserve.io/v1alpha2',
