@@ -22,8 +22,8 @@ const PODS: readonly GuestPod[] = [
     },
   },
   {
-    // 30 s are left to the limit. The finding needs an observer that has seen at least as many, in
-    // the second half of which the other pods have ended their work.
+    // The limit is 30 s away. The finding needs an observer that has watched for at least as long,
+    // and even growth in the second half of that time, when the other pods have ended their work.
     name: 'growing',
     steps: ['grow=60', 'ready', 'grow=60'],
     resources: { memory: { limit: 90 * MIB } },

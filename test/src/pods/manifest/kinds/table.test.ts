@@ -41,8 +41,8 @@ for (const [apiVersion, kind, source, spec, expected, field = 'spec'] of ROWS) {
     }
     const value = readManifests('a.yaml', out)[0]?.value
     for (const place of expected) {
-      const { path, prefix } = typeof place === 'string' ? { path: place, prefix: '' } : place
-      t.match(valueAt(value, path.split('.')), { [`${prefix}${KEY}`]: 'true' }, path)
+      if (typeof place === 'string') t.strictSame(valueAt(value, place.split('.')), ASK, place)
+      else t.match(valueAt(value, place.path.split('.')), { [`${place.prefix}${KEY}`]: 'true' })
     }
     t.equal(out.split(KEY).length - 1, expected.length)
     t.match(findMissedPods(objects, 'annotated'), { notes: [], isAnyUnknown: false })
